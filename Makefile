@@ -56,7 +56,7 @@ BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench
             $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 
-.PHONY: all setup demo test fuzz test-unit test-san test-nvrtc test-golden test-docs test-arch test-emu mutants mutants-c mutants-c-programs test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages emit-diff install clean help
+.PHONY: all setup demo test fuzz test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-emu mutants mutants-c mutants-c-programs test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages emit-diff install wheel clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDEXPANSION:
@@ -202,7 +202,7 @@ demo: setup $(B)/fxc
 
 # Each suite ends with its own `suite: N passed, M failed, K skipped`; run.sh adds them up into one closing line.
 test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES) $(FUZZ) $(B)/tests/gpu/test_values
-	@CC='$(CC) $(LANGUAGE)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tests/run.sh $(B) unit golden cli docs arch emu fuzz
+	@CC='$(CC) $(LANGUAGE)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tests/run.sh $(B) unit golden cli docs arch python emu fuzz
 
 test-unit: $(UNIT) $(FAKE)
 	@FX_UNIT='$(FX_UNIT)' sh tests/run.sh $(B) unit
@@ -226,6 +226,10 @@ test-golden: $(B)/fxc
 
 test-docs: $(B)/fxc
 	@sh tests/run.sh $(B) docs
+
+# The Python package, on the emulator.
+test-python: $(B)/libfx.so
+	@sh tests/run.sh $(B) python
 
 test-emu: $(B)/fxc $(B)/tests/gpu/test_values
 	@sh tests/run.sh $(B) emu
@@ -331,11 +335,15 @@ install: all
 	    'Cflags: -I$${prefix}/include/fx' 'Libs: -L$${prefix}/lib -lfx' 'Libs.private: $(LIBS)' \
 	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/fx.pc
 
+# The Python package with the library in it: build/wheel/*.whl.
+wheel: $(B)/libfx.so
+	@rm -rf $(B)/wheel; python3 runtime/python/wheel.py $(B)/libfx.so $(B)/wheel
+
 clean:
 	rm -rf build
 
 help:
-	@echo 'all setup demo test test-unit test-san test-nvrtc test-golden test-docs test-arch test-emu mutants [OF= KERNEL= SO_FAR=] mutants-c [OF= COUNT=400 SEED=1] golden-update pages emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
-	@echo 'test-gpu fuzz-gpu sanitize-gpu bench-gpu install [PREFIX= DESTDIR=] clean;  WERROR=1  SAN=1  V=1'
+	@echo 'all setup demo test test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-emu mutants [OF= KERNEL= SO_FAR=] mutants-c [OF= COUNT=400 SEED=1] golden-update pages emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
+	@echo 'test-gpu fuzz-gpu sanitize-gpu bench-gpu install [PREFIX= DESTDIR=] wheel clean;  WERROR=1  SAN=1  V=1'
 
 -include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ) $(B)/tests/emu/mutants) $(addsuffix .d,$(MC_OBJECTS))

@@ -292,7 +292,11 @@ reports() {
 }
 
 # What Python sees of the structs, where there is one to say it.
-python_structs() { PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/libfx.py | $CC -x c -fsyntax-only -iquote compiler -iquote runtime -; }
+python_structs() {
+    for file in runtime/python/fx/_library.py tests/bench/libfx.py; do
+        PYTHONDONTWRITEBYTECODE=1 python3 $file | $CC -x c -fsyntax-only -iquote compiler -iquote runtime -
+    done
+}
 
 rule 'no cuda header is included' cuda_headers
 rule 'every room is in the table, and none is above what it uses' rooms_known
@@ -318,9 +322,9 @@ rule 'every function of the API is called with NULL' null_untested
 rule 'public headers compile without warnings in C11 and C++17' header_warnings
 rule 'the top level holds its seven entries' top_level
 if command -v python3 >/dev/null; then
-    rule 'the structs of tests/bench/libfx.py are those of the headers' python_structs
+    rule 'the structs of the Python package are those of the headers' python_structs
 else
-    echo 'skipped: the structs of tests/bench/libfx.py: no python3'
+    echo 'skipped: the structs of the Python package: no python3'
     skipped=1
 fi
 rule 'tests skipped, failed and missing are reported as such' reports

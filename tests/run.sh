@@ -2,7 +2,7 @@
 # Runs test suites one after another, all of them even when one fails, and adds them up.
 #
 # Input: run.sh BUILD_DIR SUITE...: unit (every Check program BUILD_DIR/tests/test_*, FX_JOBS at once, or as many as there are cores), golden, cli, docs,
-# arch, emu, fuzz; FX_UNIT names the programs of unit, else all: "test_json test_npy". Output: what failed, what was skipped and why, a line
+# arch, python, emu, fuzz; FX_UNIT names the programs of unit, else all: "test_json test_npy". Output: what failed, what was skipped and why, a line
 # `SUITE: N passed, M failed[, K skipped]` for each, what each suite counted, and `N passed, M failed, K skipped` alone as the last line. Everything is
 # written as it comes. Exit 1 when M is not 0.
 set -u
@@ -53,6 +53,7 @@ run_suite() { # SUITE
     cli) sh tests/cli.sh "$dir/fxc" ;;
     docs) sh tests/docs.sh "$dir/fxc" ;;
     arch) sh tests/arch.sh "$dir" ;;
+    python) sh tests/python/run.sh "$dir" ;;
     emu) sh tests/emu/run.sh "$dir" ;;
     fuzz) sh tests/fuzz/run.sh "$dir/fuzz" ;;
     *) echo "FAIL $1: no such suite"; echo "$1: 0 passed, 1 failed" ;;
@@ -73,7 +74,7 @@ for suite in "$@"; do
 done
 awk '
     BEGIN {
-        split("unit tests golden specs cli assertions docs blocks,_tables_and_pages arch rules emu specs_and_test_blocks fuzz targets", pairs, " ")
+        split("unit tests golden specs cli assertions docs blocks,_tables_and_pages arch rules python tests emu specs_and_test_blocks fuzz targets", pairs, " ")
         for (i = 1; i in pairs; i += 2) { unit_of[pairs[i]] = pairs[i + 1]; gsub(/_/, " ", unit_of[pairs[i]]) }
     }
     /^end of / {

@@ -1,58 +1,18 @@
-"""libfx.so by ctypes: specs compiled, kernels prepared and launched on memory that others own.
+"""libfx.so by ctypes, for benchmarks: specs compiled, kernels prepared and launched on memory that others own, entry by entry.
 
-In: a library that `make` built. Out: Spec, Kernel, Context. The structs below are those of compiler/plan.h, compiler/fx.h and runtime/fx_runtime.h, field by field; what
-fails raises Failure with the library's words.
+In: a library that `make` built. Out: Spec, Kernel, Context. The structs are those of the Python package; what fails raises Failure with the library's words.
 """
 import ctypes as c
 import pathlib
 import re
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DTYPES = re.findall(r'^DTYPE\(\w+, "(\w+)"', (ROOT / "compiler/dtypes.def").read_text(), re.M)
-MAX_RANK = 8
+sys.path.insert(0, str(ROOT / "runtime/python"))
+from fx._library import DTYPES, MAX_RANK, Emulation, Error as Failure, Hint, KernelPlan, Options, Tensor, Value, assertions, fields  # noqa: E402
+
 TOLERANCES = ("derived", "exact", "abs", "rel", "f16_ulp", "worst")
 CODES = {"i": 0, "u": 1, "f": 2, "bf": 4, "bool": 6}  # DLPack's
-
-
-class Failure(Exception):
-    """A call that did not give FX_OK."""
-
-
-def fields(*given):
-    return [(name, kind) for names, kind in given for name in names.split()]
-
-
-class Expr(c.Structure):
-    _fields_ = fields(("n", c.c_int), ("terms", c.c_void_p))
-
-
-class Extent(c.Structure):
-    _fields_ = fields(("name", c.c_char_p), ("value", c.c_int64))
-
-
-class Packing(c.Structure):
-    _fields_ = fields(("factor storage axis", c.c_int), ("is_msb", c.c_bool))
-
-
-class Param(c.Structure):
-    _fields_ = fields(("name", c.c_char_p), ("dtype", c.c_int), ("is_scalar is_input is_output is_const is_strided has_value", c.c_bool), ("value", c.c_double),
-                      ("packed", Packing), ("align rank", c.c_int), ("extents", c.c_int * MAX_RANK),
-                      ("below", Expr), ("line", c.c_int))
-
-
-class Launch(c.Structure):
-    _fields_ = fields(("name driver", c.c_char_p), ("flops bytes written", Expr), ("n_phases", c.c_int), ("is_cooperative", c.c_bool), ("n_args n_variants n_maps", c.c_int),
-                      ("maps args variants", c.c_void_p))
-
-
-class KernelPlan(c.Structure):
-    _fields_ = fields(("name", c.c_char_p), ("n_extents n_params n_buffers n_launches n_checks n_equations", c.c_int), ("extents", c.POINTER(Extent)),
-                      ("equations", c.c_void_p), ("params", c.POINTER(Param)), ("buffers", c.c_void_p), ("launches", c.POINTER(Launch)), ("checks", c.c_void_p),
-                      ("n_unfused", c.c_int), ("unfused_bytes", Expr), ("receipt", c.c_char_p))
-
-
-class Env(c.Structure):
-    _fields_ = fields(("extents", c.c_void_p), ("align", c.c_void_p), ("sm_count", c.c_int), ("strides", c.c_void_p))
 
 
 class Tolerance(c.Structure):
@@ -64,41 +24,11 @@ class Block(c.Structure):
                       ("defines extents inputs beside", c.POINTER(c.c_char_p)), ("has_seed", c.c_bool), ("seed", c.c_uint64), ("tolerance", Tolerance), ("warmup rep", c.c_int64))
 
 
-class Options(c.Structure):
-    _fields_ = fields(("size", c.c_size_t), ("arch kernel", c.c_char_p), ("defines", c.POINTER(c.c_char_p)), ("n_defines", c.c_int), ("dump_after stop_after skip", c.c_char_p),
-                      ("oracle_only", c.c_bool), ("read_file user", c.c_void_p), ("tests_only unfused", c.c_bool), ("with", c.c_char_p), ("ablate", c.c_int),
-                      ("ablate_extents", c.POINTER(c.c_char_p)), ("n_ablate_extents", c.c_int), ("on_stage stage_user read_failure", c.c_void_p))
-
-
-class Tensor(c.Structure):
-    _fields_ = fields(("data", c.c_void_p), ("device_type device_id ndim", c.c_int32), ("code bits", c.c_uint8), ("lanes", c.c_uint16), ("shape strides", c.POINTER(c.c_int64)),
-                      ("byte_offset", c.c_uint64))
-
-
-class Value(c.Structure):
-    _fields_ = fields(("tensor", c.POINTER(Tensor)), ("number", c.c_double), ("integer", c.c_int64))
-
-
-class Hint(c.Structure):
-    _fields_ = fields(("name", c.c_char_p), ("value", c.c_int64))
-
-
-class Emulation(c.Structure):
-    _fields_ = fields(("sm_count n_schedules", c.c_int), ("seed", c.c_uint64), ("is_watched", c.c_bool))
-
-
-MIRRORED = {"expr": Expr, "extent": Extent, "packing": Packing, "param": Param, "launch": Launch, "kernel": KernelPlan, "env": Env, "tolerance": Tolerance, "test": Block,
-            "options": Options, "value": Value, "hint": Hint, "emulation": Emulation}
-
-
-def assertions():
+def header_assertions():
     """C that compiles where the structs above are those of the headers."""
-    yield "#include <stddef.h>\n#include \"fx.h\"\n#include \"fx_runtime.h\""
-    for name, mirror in MIRRORED.items():
-        yield f'_Static_assert(sizeof(struct fx_{name}) == {c.sizeof(mirror)}, "size of fx_{name}");'
-        for field, _ in mirror._fields_:
-            yield f'_Static_assert(offsetof(struct fx_{name}, {field}) == {getattr(mirror, field).offset}, "fx_{name}.{field}");'
-    yield f'_Static_assert(sizeof(DLTensor) == {c.sizeof(Tensor)} && FX_MAX_RANK == {MAX_RANK} && FX_TOL_WORST == {len(TOLERANCES) - 1}, "DLTensor, rank, tolerances");'
+    yield '#include <stddef.h>\n#include "fx.h"'
+    yield from assertions({"tolerance": Tolerance, "test": Block})
+    yield f'_Static_assert(FX_TOL_WORST == {len(TOLERANCES) - 1}, "tolerances");'
 
 
 def load(path):
@@ -235,4 +165,4 @@ class Kernel:
 
 
 if __name__ == "__main__":
-    print("\n".join(assertions()))
+    print("\n".join(header_assertions()))

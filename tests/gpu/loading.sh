@@ -86,6 +86,7 @@ elif build_launcher; then
 fi
 [ -n "${CUDA_HOME:-}" ] || [ -z "$toolkit" ] || export CUDA_HOME="$toolkit"
 try "PyTorch, load_inline" "${PYTHON:-python3}" $folder/load_inline.py "$fxc"
+try "PyTorch, the package" "${PYTHON:-python3}" tests/gpu/package.py "$dir/libfx.so"
 
 echo "$ok ok, $failed failed, $unchecked not checked"
 [ $failed = 0 ]

@@ -1,0 +1,378 @@
+"""Specs and kernels as Python sees them: a module has kernels, a kernel is called.
+
+A kernel is compiled for the extents it is called with, once for each set of them, or once for all (`dynamic`). What a call then costs is a look at the shapes, the
+memory of its outputs and fx_launch.
+"""
+import ctypes as c
+import pathlib
+import threading
+import weakref
+
+from . import _arrays
+from ._library import DLPACK, DTYPES, MAX_RANK, CUDA, Error, Hint, Options, Shape, Tensor, Value, check, library
+
+MOST_SETS = 16  # of extents that a kernel is compiled for; from there on it is compiled once for all
+
+
+def compile(text, *, defines=None, dynamic=False, name="spec.fx"):
+    """A spec -> its Module. defines: {name: value} of extents, constants and fns, as -D of the command. dynamic: each kernel is compiled once, for any extents, and not
+    for each set of extents it is called with. Raises Error with the messages of the compiler."""
+    return Module(text, [f"{n}={v}" for n, v in (defines or {}).items()], dynamic, name)
+
+
+def compile_file(path, *, defines=None, dynamic=False):
+    """The same of a file."""
+    return compile(pathlib.Path(path).read_text(), defines=defines, dynamic=dynamic, name=str(path))
+
+
+class Compilation:
+    """A text compiled: closed with this object."""
+
+    def __init__(self, text, name, arch, kernel=None, defines=()):
+        self.handle = c.c_void_p()
+        data, given = text.encode(), (c.c_char_p * max(1, len(defines)))(*[d.encode() for d in defines])
+        options = Options(size=c.sizeof(Options), arch=arch.encode(), kernel=kernel and kernel.encode(), defines=given, n_defines=len(defines))
+        status = library().fx_compile(data, len(data), name.encode(), c.byref(options), c.byref(self.handle))
+        weakref.finalize(self, library().fx_close, c.c_void_p(self.handle.value)).atexit = False
+        if status:
+            raise Error((library().fx_messages(self.handle) or b"").decode().rstrip() or "out of memory", status)
+        self.plan = library().fx_get_plan(self.handle)
+
+
+class Module:
+    """The kernels of a spec, as attributes and by name: m.linear, m["linear"], list(m)."""
+
+    def __init__(self, text, defines, dynamic, name):
+        self.text, self.defines, self.dynamic, self.name = text, defines, dynamic, name
+        whole = Compilation(text, name, "sm_90a", defines=self.defines)
+        self.warnings = library().fx_messages(whole.handle).decode()
+        plan = whole.plan.contents
+        self._kernels = {k.name: k for k in (Kernel(self, whole, plan.kernels[i]) for i in range(plan.n_kernels))}
+
+    def __getitem__(self, name):
+        if name not in self._kernels:
+            raise Error(f"{self.name} has no kernel {name}: {', '.join(self._kernels)}")
+        return self._kernels[name]
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name not in self._kernels:
+            raise AttributeError(f"{self.name} has no kernel {name}: {', '.join(self._kernels) if not name.startswith('_') else ''}")
+        return self._kernels[name]
+
+    def __iter__(self):
+        return iter(self._kernels)
+
+    def gradient(self, name, wrt):
+        """The gradient of a kernel by the inputs named, as a Kernel: it takes the inputs, then an adjoint for each output of floats, and gives one for each of wrt."""
+        taken, own = set(self._kernels), f"{name}_bwd"
+        while own in taken:
+            own += "_"
+        return Module(f"{self.text}\nkernel {own} = grad({name}, wrt: {', '.join(wrt)})\n", self.defines, self.dynamic, self.name)[own]
+
+
+class Param:
+    def __init__(self, p):
+        self.name, self.is_scalar, self.is_input, self.is_output = p.name.decode(), p.is_scalar, p.is_input, p.is_output
+        self.dtype = DTYPES[p.packed.storage if p.packed.factor else p.dtype]  # as the argument has it
+        self.is_float = self.dtype[0] in "fb" and self.dtype != "bool"
+        self.is_inout = p.is_input and p.is_output
+        self.default = p.value if p.has_value else None
+        self.rank = p.rank
+
+
+class Kernel:
+    """Called with its inputs, `inout` tensors among them, in the order of the spec or by name; gives its outputs, a tuple where there are several, None where all it does is
+    to change `inout` tensors. out: memory for the outputs. stream: an address of a CUstream, where it is not torch's current one."""
+
+    def __init__(self, module, compilation, plan):
+        self.module, self.name, self._compilation, self._plan = module, plan.name.decode(), compilation, plan
+        self.params = [Param(plan.params[i]) for i in range(plan.n_params)]
+        self.labels = [plan.extents[i].name.decode() for i in range(plan.n_extents)]
+        self.inputs = [p for p in self.params if p.is_input]
+        self.outputs = [p for p in self.params if p.is_output and not p.is_input]
+        self._tensors = [i for i, p in enumerate(self.inputs) if not p.is_scalar]
+        self._all_tensors = len(self._tensors) == len(self.inputs)
+        self._n_inputs = len(self.inputs)
+        self._bound, self._dynamic, self._lock = {}, {}, threading.RLock()
+
+    def __repr__(self):
+        return f"<fx kernel {self.name}({', '.join(p.name for p in self.inputs)}) -> ({', '.join(p.name for p in self.outputs)})>"
+
+    def __call__(self, *args, out=None, stream=None, **named):
+        if named or len(args) != self._n_inputs:
+            args = self._arrange(args, named)
+        tensors = args if self._all_tensors else [args[i] for i in self._tensors]
+        if out is not None:
+            out = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+            if len(out) != len(self.outputs):
+                raise Error(f"{self.name} has {len(self.outputs)} outputs, out has {len(out)}")
+            tensors = [*tensors, *out]
+        if not tensors:
+            raise Error(f"{self.name} has no tensor among its arguments: give the memory of its outputs, out=")
+        kind = _arrays._kinds.get(type(tensors[0])) or _arrays.kind_of(tensors[0])
+        if kind.asks_gradient(tensors):
+            raise Error(f"{self.name} is called on tensors that require a gradient, which a call does not record: fx.torch.op(kernel, wrt=[..]), or torch.no_grad()")
+        if not isinstance(kind, _arrays.TorchArrays):
+            return self._call_described(kind, args, tensors, out, stream)
+        try:
+            key = (out is not None, *kind.keys(tensors))
+        except (AttributeError, RuntimeError):
+            for t in tensors:
+                kind.describe(t)  # says what is wrong with one
+            raise
+        bound = self._bound.get(key)
+        if bound is None:
+            described = [kind.describe(t) for t in tensors]
+            if described[0].device is None:
+                return self._call_described(kind, args, tensors, out, stream)
+            bound = self._bound[key] = self._bind(kind, described, len(out or ()))
+        outs = out if out is not None else bound.make_outputs()
+        bound.launch(kind.addresses(tensors[: len(self._tensors)]), kind.addresses(outs), args, kind.stream(bound.device) if stream is None else stream)
+        return outs[0] if len(outs) == 1 else tuple(outs) or None
+
+    def _arrange(self, args, named):
+        """Arguments by position and by name, with defaults, in the order of the spec."""
+        if len(args) > self._n_inputs:
+            raise Error(f"{self.name} takes {self._n_inputs} inputs ({', '.join(p.name for p in self.inputs)}), not {len(args)}")
+        given = dict(zip((p.name for p in self.inputs), args))
+        for name, value in named.items():
+            if name in given or name not in {p.name for p in self.inputs}:
+                raise Error(f"{self.name}: {name} is {'given twice' if name in given else 'no input: ' + ', '.join(p.name for p in self.inputs)}")
+            given[name] = value
+        for p in self.inputs:
+            if p.name not in given and p.default is None:
+                raise Error(f"{self.name}: {p.name} is missing")
+        return [given.get(p.name, p.default) for p in self.inputs]
+
+    # ---- what has to be described first: host memory, DLPack ----
+
+    def _call_described(self, kind, args, tensors, out, stream):
+        described = [kind.describe(t) for t in tensors]
+        where = {d.device for d in described}
+        if len(where) > 1:
+            raise Error(f"{self.name}: its arguments are on several devices")
+        key = (type(kind), out is not None, *[d.key() for d in described])
+        bound = self._bound.get(key)
+        if bound is None:
+            bound = self._bound[key] = self._bind(kind, described, len(out or ()))
+        n = len(self._tensors)
+        if described[0].device is not None:
+            outs = out if out is not None else bound.make_outputs()
+            bound.launch([d.address for d in described[:n]], [d.address for d in described[n:]], args, stream or 0)
+            return outs[0] if len(outs) == 1 else tuple(outs) or None
+        return bound.run_staged(tensors[:n], out, args)
+
+    # ---- compiling for what is called ----
+
+    def _bind(self, kind, described, n_out):
+        with self._lock:
+            device = described[0].device
+            for d in described:
+                if d.device != device:
+                    raise Error(f"{self.name}: its arguments are on several devices")
+            if device is None:
+                context = _arrays.context_of(None)
+            else:
+                with kind.guard(device):
+                    context = _arrays.context_of(device)
+            extents = self.extents_of(described, n_out)
+            prepared = self._prepare(context, extents)
+            return Bound(self, kind, context, device, prepared, extents, described, n_out)
+
+    def extents_of(self, described, n_out=0):
+        """The extents of all labels, from the shapes of the tensors among the inputs, and of the outputs where they are given."""
+        at = iter(described[: len(self._tensors)])
+        outs = iter(described[len(self._tensors):])
+        shapes, keep = (c.c_void_p * len(self.params))(), []
+        for i, p in enumerate(self.params):
+            d = None
+            if p.is_input and not p.is_scalar:
+                d = next(at)
+            elif not p.is_input and n_out:
+                d = next(outs)
+            if d is not None:
+                if len(d.shape) > MAX_RANK:
+                    raise Error(f"{p.name} has rank {len(d.shape)}, but {p.rank} is expected")
+                shape = Shape(dtype=DTYPES.index(d.dtype), rank=len(d.shape))
+                shape.extents[: len(d.shape)] = d.shape
+                keep.append(shape)
+                shapes[i] = c.addressof(shape)
+        extents, message = (c.c_int64 * max(1, len(self.labels)))(), c.create_string_buffer(600)
+        status = library().fx_bind_extents(c.byref(self._plan), shapes, extents, message, 600)
+        if status:
+            raise Error(f"{self.name}: {message.value.decode()}", status)
+        return extents
+
+    def _defines(self, extents):
+        of_shapes = {self._plan.params[i].extents[axis] for i, p in enumerate(self.params) for axis in range(p.rank)}  # the spec's own labels
+        named = {}
+        for i in sorted(of_shapes):
+            if self._plan.extents[i].value < 0 and extents[i] >= 0:
+                named.setdefault(self.labels[i], extents[i])
+        return named
+
+    def _with(self, extents):
+        return [*self.module.defines, *[f"{n}={e}" for n, e in extents.items()]]
+
+    def _prepare(self, context, extents):
+        named = self._defines(extents)
+        is_static = not self.module.dynamic and len({b.extents_key for b in self._bound.values()} | {tuple(extents)}) <= MOST_SETS
+        if is_static:
+            compiled = Compilation(self.module.text, self.module.name, context.arch, self.name, self._with(named))
+        else:
+            compiled = self._dynamic.get(context.arch)
+            if compiled is None:
+                compiled = self._dynamic[context.arch] = Compilation(self.module.text, self.module.name, context.arch, self.name, self.module.defines)
+        hints = (Hint * max(1, len(named)))(*[Hint(l.encode(), e) for l, e in named.items()])
+        prepared = c.c_void_p()
+        check(library().fx_prepare(context.handle, compiled.plan, self.name.encode(), hints, len(named), c.byref(prepared)))
+        return prepared
+
+    def shape_of(self, param, extents):
+        i = self.params.index(param)
+        return tuple(library().fx_argument_extent(c.byref(self._plan.params[i]), axis, extents) for axis in range(param.rank))
+
+    # ---- for people ----
+
+    def _text(self, call, extents, arch):
+        compiled = Compilation(self.module.text, self.module.name, arch, self.name, self._with(extents))
+        return call(compiled.handle).decode()
+
+    def source(self, arch="sm_90a", **extents):
+        """The CUDA text, with these extents compiled in."""
+        return self._text(lambda handle: library().fx_text(handle, 4), extents, arch)
+
+    def explain(self, arch="sm_90a", **extents):
+        """What was fused, its bytes, operations and predicted times, as `fxc explain -v`."""
+        return self._text(lambda handle: library().fx_receipt(handle, 0, None), extents, arch)
+
+
+class Bound:
+    """A kernel at one set of shapes on one device: prepared, with frames of arguments ready."""
+
+    def __init__(self, kernel, kind, context, device, prepared, extents, described, n_out):
+        self.kernel, self.kind, self.context, self.device, self.prepared = kernel, kind, context, device, prepared
+        self.extents_key, self.n = tuple(extents), len(kernel.params)
+        weakref.finalize(self, library().fx_prepared_release, c.c_void_p(prepared.value)).atexit = False
+        at, outs = iter(described[: len(kernel._tensors)]), iter(described[len(kernel._tensors):])
+        self.layout, self.output_shapes = [], []
+        for p in kernel.params:
+            if p.is_input:
+                d = None if p.is_scalar else next(at)
+            else:
+                shape = kernel.shape_of(p, extents)
+                self.output_shapes.append((p.dtype, shape))
+                d = next(outs) if n_out else _arrays.Array(p.dtype, shape)
+            self.layout.append(d and (d.dtype, d.shape, d.strides))
+        self.frames = []
+        frame, n_bytes = self._frame(), c.c_size_t()
+        check(library().fx_workspace_bytes(self.prepared, frame[1], self.n, c.byref(n_bytes)))
+        self.workspace_bytes = n_bytes.value
+        self.frames.append(frame)
+        self._launch, self._handle = library().fx_launch, prepared.value
+
+    def _frame(self):
+        """Room for the arguments of one launch: its tensors, the address of its values, and its values."""
+        values, tensors, inputs = (Value * max(1, self.n))(), [], []
+        for i, layout in enumerate(self.layout):
+            if layout is None:
+                inputs.append((values[i], self.kernel.params[i]))
+                continue
+            dtype, shape, strides = layout
+            code, bits = DLPACK[dtype]
+            t = Tensor(device_type=CUDA, device_id=self.device or 0, ndim=len(shape), code=code, bits=bits, lanes=1, shape=(c.c_int64 * max(1, len(shape)))(*shape))
+            if strides is not None:
+                t.strides = (c.c_int64 * max(1, len(shape)))(*strides)
+            values[i].tensor = c.pointer(t)
+            tensors.append((t, self.kernel.params[i]))
+        return [t for t, p in tensors if p.is_input], c.addressof(values), [t for t, p in tensors if not p.is_input], inputs, values
+
+    def make_outputs(self):
+        return [self.kind.empty(dtype, shape, self.device) for dtype, shape in self.output_shapes]
+
+    def launch(self, in_addresses, out_addresses, args, stream, workspace=None):
+        try:
+            frame = self.frames.pop()
+        except IndexError:
+            frame = self._frame()
+        inputs, values, outputs, scalars, _ = frame
+        for t, address in zip(inputs, in_addresses):
+            t.data = address
+        for t, address in zip(outputs, out_addresses):
+            t.data = address
+        if scalars:
+            given = iter([args[i] for i, p in enumerate(self.kernel.inputs) if p.is_scalar])
+            for value, p in scalars:
+                x = next(given)
+                if p.is_float:
+                    value.number = float(x)
+                else:
+                    value.integer = int(x)
+        keep = None
+        if self.workspace_bytes and workspace is None:
+            workspace, keep = self.kind.workspace(self.workspace_bytes, self.device)
+        status = self._launch(self._handle, values, self.n, workspace, self.workspace_bytes, stream)
+        if status:
+            message = (library().fx_last_error() or b"").decode()
+            raise Error(f"{self.kernel.name}: {message}", status)
+        self.frames.append(frame)
+        if isinstance(keep, _arrays.Owned):  # nobody else keeps it until the launch is over
+            check(library().fx_stream_wait(self.context.handle, stream))
+
+    def run_staged(self, tensors, out, args):
+        """Arguments in host memory: copied to the device, launched, copied back."""
+        lib, context, places = library(), self.context.handle, []
+
+        def place(n_bytes):
+            at = c.c_void_p()
+            check(lib.fx_device_alloc(context, max(1, n_bytes), c.byref(at)))
+            places.append(at)
+            return at
+
+        def size(dtype, shape):
+            n = DLPACK[dtype][1] // 8
+            for extent in shape:
+                n *= extent
+            return n
+
+        stream, kernel = c.c_void_p(), self.kernel
+        layouts = [l for l, p in zip(self.layout, kernel.params) if p.is_input and l]
+        try:
+            check(lib.fx_stream_open(context, c.byref(stream)))
+            ins = []
+            for t, (dtype, shape, _) in zip(tensors, layouts):
+                n_bytes = size(dtype, shape)
+                ins.append(place(n_bytes))
+                source, keep = self.kind.load(t)
+                if n_bytes:
+                    check(lib.fx_device_write(context, ins[-1], source, n_bytes))
+                del keep
+            outs = [place(size(dtype, shape)) for dtype, shape in self.output_shapes]
+            workspace = place(self.workspace_bytes) if self.workspace_bytes else None
+            self.launch([a.value for a in ins], [a.value for a in outs], args, stream.value, workspace and workspace.value)
+            check(lib.fx_stream_wait(context, stream))
+
+            def fetch(at, dtype, shape):
+                memory = bytearray(size(dtype, shape))
+                if memory:
+                    check(lib.fx_device_read(context, (c.c_char * len(memory)).from_buffer(memory), at, len(memory)))
+                return memory
+
+            changed = [p for p in kernel.inputs if not p.is_scalar]
+            for t, p, at, (dtype, shape, _) in zip(tensors, changed, ins, layouts):
+                if p.is_output:
+                    self.kind.store(t, fetch(at, dtype, shape))
+            results = []
+            for i, (at, (dtype, shape)) in enumerate(zip(outs, self.output_shapes)):
+                memory = fetch(at, dtype, shape)
+                if out is not None:
+                    self.kind.store(out[i], memory)
+                    results.append(out[i])
+                else:
+                    results.append(self.kind.make(dtype, shape, memory))
+            return results[0] if len(results) == 1 else tuple(results) or None
+        finally:
+            for at in places:
+                lib.fx_device_free(context, at)
+            if stream:
+                lib.fx_stream_close(context, stream)

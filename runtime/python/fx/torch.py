@@ -1,0 +1,130 @@
+"""Kernels as operators of PyTorch: torch.compile, export and CUDA graphs go through them, gradients are derived from the spec.
+
+    linear = fx.torch.op(m.linear, wrt=["x", "w", "b"])
+    linear(x, w, b).sum().backward()
+
+An operator costs a few microseconds more a call than the kernel itself, which is PyTorch's dispatcher.
+"""
+import itertools
+
+import torch
+
+from ._kernel import Kernel
+from ._library import Error
+
+_count = itertools.count()
+
+
+def op(kernel, wrt=None, name=None):
+    """A kernel -> an operator `fx::NAME` (name, else the kernel's with a number), called with the inputs in their order or by name; scalars with a default may be left out.
+    wrt: inputs that gradients pass to; the backward kernel is the spec's gradient by them, compiled when first needed."""
+    if not isinstance(kernel, Kernel):
+        raise Error(f"op takes a kernel, as m.linear, not {type(kernel).__name__}")
+    wrt = list(wrt or [])
+    known = {p.name: p for p in kernel.inputs}
+    for p in wrt:
+        if p not in known or known[p].is_scalar or not known[p].is_float:
+            raise Error(f"wrt: {p} is no tensor of floats among the inputs of {kernel.name}: {', '.join(known)}")
+    if wrt and any(p.is_inout for p in kernel.inputs):
+        raise Error(f"{kernel.name} changes an `inout` tensor: gradients do not pass through what is changed in place")
+    forward = _define(kernel, name or f"{kernel.name}_{next(_count)}")
+    if wrt:
+        _derive(forward, kernel, wrt)
+    return forward
+
+
+SCALARS = {"b": "bool", "f": "float", "i": "int", "u": "int"}
+
+
+def _schema(kernel):
+    args = []
+    for i, p in enumerate(kernel.inputs):
+        if p.is_scalar:
+            default = "" if p.default is None else f" = {p.default if p.is_float else int(p.default)}"
+            args.append(f"{'float' if p.is_float else SCALARS[p.dtype[0]]} {p.name}{default}")
+        else:
+            args.append(f"Tensor({chr(97 + i % 26)}{i}!) {p.name}" if p.is_inout else f"Tensor {p.name}")
+    results = ["Tensor"] * len(kernel.outputs)
+    return f"({', '.join(args)}) -> {results[0] if len(results) == 1 else '(' + ', '.join(results) + ')'}"
+
+
+def _define(kernel, name):
+    def run(*args):
+        with torch.no_grad():
+            return kernel(*args)
+
+    changed = [p.name for p in kernel.inputs if p.is_inout]
+    own = torch.library.custom_op(f"fx::{name}", run, mutates_args=changed, schema=_schema(kernel))
+
+    @own.register_fake
+    def fake(*args):
+        tensors = [a for a, p in zip(args, kernel.inputs) if not p.is_scalar]
+        shapes = _output_shapes(kernel, tensors)
+        outs = [tensors[0].new_empty(shape, dtype=_dtype(p)) for shape, p in zip(shapes, kernel.outputs)]
+        return outs[0] if len(outs) == 1 else tuple(outs) or None
+
+    return own
+
+
+def _dtype(param):
+    from ._arrays import kind_of
+
+    return kind_of(torch.empty(0)).dtype_of(param.dtype)
+
+
+def _output_shapes(kernel, tensors):
+    """Extents of the outputs: those of the inputs' axes as they are, which may be symbolic; others by the spec's equations, for which the inputs' have to be numbers."""
+    from ._arrays import Array, kind_of
+
+    names, at = {}, iter(tensors)
+    for i, p in enumerate(kernel.params):
+        if p.is_input and not p.is_scalar:
+            shape = next(at).shape
+            for axis in range(min(p.rank, len(shape))):
+                if not kernel._plan.params[i].packed.factor:
+                    names.setdefault(kernel._plan.params[i].extents[axis], shape[axis])
+    shapes, numbers = [], None
+    for i, p in enumerate(kernel.params):
+        if p.is_input:
+            continue
+        plan, shape = kernel._plan.params[i], []
+        for axis in range(p.rank):
+            label = plan.extents[axis]
+            fixed = kernel._plan.extents[label].value
+            if fixed < 0 and label in names and not plan.packed.factor:
+                shape.append(names[label])
+                continue
+            if numbers is None:
+                kind = kind_of(tensors[0])
+                numbers = kernel.extents_of([Array(kind.name[t.dtype], [int(e) for e in t.shape]) for t in tensors])
+            shape.append(kernel.shape_of(p, numbers)[axis])
+        shapes.append(shape)
+    return shapes
+
+
+def _derive(forward, kernel, wrt):
+    gradient = kernel.module.gradient(kernel.name, wrt)
+    backward = _define(gradient, f"{forward._name}_bwd")
+    floats = [i for i, p in enumerate(kernel.outputs) if p.is_float]
+    position = {p.name: i for i, p in enumerate(kernel.inputs)}
+
+    def setup(ctx, inputs, output):
+        ctx.save_for_backward(*[a for a, p in zip(inputs, kernel.inputs) if not p.is_scalar])
+        ctx.scalars = [a for a, p in zip(inputs, kernel.inputs) if p.is_scalar]
+        outs = output if isinstance(output, (tuple, list)) else (output,)
+        ctx.shapes = [(outs[i].shape, outs[i].dtype, outs[i].device) for i in floats]
+
+    def derive(ctx, *adjoints):
+        saved, scalars = iter(ctx.saved_tensors), iter(ctx.scalars)
+        args = [next(scalars) if p.is_scalar else next(saved) for p in kernel.inputs]
+        for i, (shape, dtype, device) in zip(floats, ctx.shapes):
+            d = adjoints[i]
+            args.append(torch.zeros(shape, dtype=dtype, device=device) if d is None else d.contiguous())
+        given = backward(*args)
+        given = given if isinstance(given, (tuple, list)) else (given,)
+        grads = [None] * len(kernel.inputs)
+        for p, g in zip(wrt, given):
+            grads[position[p]] = g
+        return tuple(grads)
+
+    forward.register_autograd(derive, setup_context=setup)
