@@ -182,11 +182,11 @@ FX_DEVICE void fx_chain_producer(const PROBLEM &p, const fx_tensor_map *maps, co
 #pragma unroll 1
   for (int i = 0; walk.has(i); ++i) {
     if (i > 0) {
-      fx_mbarrier_wait(b.empty(b.barriers, b.stage), b.parity ^ 1);
+      fx_mbarrier_wait(b.empty(), b.parity ^ 1);
       fx_chain_load_b<ENGINE>(p, maps, at, b, i);
     }
     b.next();
-    fx_mbarrier_wait(c.empty(c.barriers, c.stage), c.parity ^ 1);
+    fx_mbarrier_wait(c.empty(), c.parity ^ 1);
     fx_mbarrier_expect(c.full(), c_stages::STAGE_BYTES);
 #pragma unroll
     for (int t = 0; t < ENGINE::BT; t += 64)
@@ -309,7 +309,7 @@ struct fx_chain_consumer {
   FX_DEVICE void pass_turn() { fx_named_arrive(1 + (number + 1) % CONSUMERS, 256); }
   template <class RING>
   static FX_DEVICE void give_back(RING &ring) {
-    if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(ring.barriers, ring.stage));
+    if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty());
     ring.next();
   }
   FX_DEVICE void start_first() {

@@ -22,6 +22,19 @@ FX_DEVICE fx_tile fx_find_tile(int number, int m, int n, int BM, int BN) {
   return fx_tile{batch, (group_m + in_group % rows) * BM, in_group / rows * BN};
 }
 
+// fx_nth_tile: a tile of a problem by its number
+template <class ENGINE, class PROBLEM>
+FX_DEVICE fx_tile fx_nth_tile(const PROBLEM &p, unsigned number) {
+  return fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+}
+
+// fx_count_tiles: how many tiles all `batches` have, fewer than 2**31
+template <class ENGINE, class PROBLEM>
+FX_DEVICE unsigned fx_count_tiles(const PROBLEM &p, long long batches) {
+  const long long tiles_m = (p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM, tiles_n = (p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN;
+  return (unsigned)(tiles_m * tiles_n * batches);
+}
+
 // fx_gemm_copied: an operand that lies in memory; copied asynchronously where the engine can, else by way of registers
 template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
 struct fx_gemm_copied : ENGINE_OPERAND {
@@ -532,16 +545,16 @@ FX_DEVICE void fx_gemm_tile(const PROBLEM &p, const fx_tile &at) {
 // fx_gemm: computes this block's tile
 template <class ENGINE, bool ALIGNED, class PROBLEM>
 FX_DEVICE void fx_gemm(const PROBLEM &p) {
-  fx_gemm_tile<ENGINE, ALIGNED>(p, fx_find_tile(blockIdx.x, p.m(), p.n(), ENGINE::BM, ENGINE::BN));
+  fx_gemm_tile<ENGINE, ALIGNED>(p, fx_nth_tile<ENGINE>(p, blockIdx.x));
 }
 
 // fx_gemm_tiles: computes this block's tile and those a whole grid on, of all `batches`; tiles are fewer than 2**31
 template <class ENGINE, bool ALIGNED, class PROBLEM>
 FX_DEVICE void fx_gemm_tiles(const PROBLEM &p, long long batches) {
-  const unsigned tiles = (unsigned)((p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM * ((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN) * batches);
+  const unsigned tiles = fx_count_tiles<ENGINE>(p, batches);
 #pragma unroll 1
   for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {  // both below 2**31
-    fx_gemm_tile<ENGINE, ALIGNED>(p, fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN));
+    fx_gemm_tile<ENGINE, ALIGNED>(p, fx_nth_tile<ENGINE>(p, number));
     if (number + gridDim.x < tiles) fx_barrier();  // everyone has read the staged sums: the stages of the next tile take their place
   }
 }

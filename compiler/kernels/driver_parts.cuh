@@ -26,33 +26,11 @@ struct fx_wgmma_parts {
   static_assert(CHUNK % 8 == 0 && BN % CHUNK == 0 && BN % 64 == 0 && (N == 64 || N == 128) && SUMS % BESIDE == 0 && SUMS / BESIDE * N <= 128, "no such tile");
 };
 
-// fx_parts_ring: where a thread stands in a ring of stages
-template <int STAGES, int BYTES>
-struct fx_parts_ring {
-  unsigned first;     // of the stages, in shared memory
-  unsigned barriers;  // likewise: of every stage that it is full, then that it is empty
-  int stage;          // at hand
-  unsigned parity;    // of its phase: turns when the ring has been walked once
-
-  FX_DEVICE unsigned address() const { return first + stage * BYTES; }
-  FX_DEVICE unsigned full() const { return barriers + stage * 8; }
-  FX_DEVICE unsigned empty() const { return barriers + (STAGES + stage) * 8; }
-  FX_DEVICE void next() {
-    if (++stage == STAGES) stage = 0, parity ^= 1;
-  }
-  // Of as many phases: that a stage is full, by arrivals; that it is empty.
-  FX_DEVICE static void begin(unsigned barriers, int fills, int empties) {
-    for (int s = 0; s < STAGES; ++s) {
-      fx_mbarrier_init(barriers + s * 8, fills);
-      fx_mbarrier_init(barriers + (STAGES + s) * 8, empties);
-    }
-  }
-  // A warp is done with the stage, or has filled it.
-  FX_DEVICE static void arrive(unsigned barrier) {
-    fx_warp_barrier();
-    if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(barrier);
-  }
-};
+// fx_parts_arrive: a warp is done with a stage, or has filled it
+FX_DEVICE void fx_parts_arrive(unsigned barrier) {
+  fx_warp_barrier();
+  if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(barrier);
+}
 
 // fx_parts_pair: two adjacent floats as three words of two bf16; least: of all floats that it has seen, twice the bits, less 1, is below 0xffffff where one is subnormal
 FX_DEVICE void fx_parts_pair(unsigned &first, unsigned &second, unsigned &third, unsigned &least, float lo, float hi) {
@@ -166,9 +144,9 @@ struct fx_parts_converter {
         }
       }
       if (least < 0xffffffu) fx_shared_put1(to + ((first * 2 ^ column % 8) << 4), 0x7fff7fffu);
-      ring_b.arrive(ring_b.empty());
+      fx_parts_arrive(ring_b.empty());
       fx_tma_publish();
-      planes.arrive(planes.full());
+      fx_parts_arrive(planes.full());
       ring_b.next();
       planes.next();
     }
@@ -230,7 +208,7 @@ struct fx_parts_consumer {
       unsigned a[3][4][4];
       fx_mbarrier_wait(ring_a.full(), ring_a.parity);
       read<SEGMENT::a::LAYOUT>(a);
-      ring_a.arrive(ring_a.empty());
+      fx_parts_arrive(ring_a.empty());
       ring_a.next();
       fx_mbarrier_wait(planes.full(), planes.parity);
       fx_named_barrier(1 + consumer, 256);  // the other one has started most of its products
@@ -252,7 +230,7 @@ struct fx_parts_consumer {
       multiply(a[0], 0, false);
       fx_wgmma_commit();
       fx_wgmma_wait<0>();
-      planes.arrive(planes.empty());
+      fx_parts_arrive(planes.empty());
       planes.next();
 #pragma unroll
       for (int i = 0; i < ENGINE::N / 2; ++i) acc.of[SEGMENT::sum(0) / ENGINE::BESIDE][0][i] += total[i];
@@ -306,39 +284,26 @@ FX_DEVICE void fx_parts_reduce(const PROBLEM &p, const fx_tile &at, int consumer
 template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_gemm_parts(const PROBLEM &problem, const fx_tensor_map *maps, long long batches) {
   typedef fx_split_problem<PROBLEM> amended;
-  typedef fx_parts_ring<ENGINE::A_STAGES, ENGINE::A_BYTES> ring_of_a;
-  typedef fx_parts_ring<ENGINE::B_STAGES, ENGINE::B_BYTES> ring_of_b;
-  typedef fx_parts_ring<ENGINE::PLANES, ENGINE::PLANES_BYTES> ring_of_planes;
+  typedef fx_ring<ENGINE::A_STAGES, ENGINE::A_BYTES> ring_of_a;
+  typedef fx_ring<ENGINE::B_STAGES, ENGINE::B_BYTES> ring_of_b;
+  typedef fx_ring<ENGINE::PLANES, ENGINE::PLANES_BYTES> ring_of_planes;
   const amended p = {problem};
   const unsigned a = fx_shared(fx_smem()), b = a + ENGINE::A_STAGES * ENGINE::A_BYTES, split = b + ENGINE::B_STAGES * ENGINE::B_BYTES, staging = a + ENGINE::STAGING_AT;
   const unsigned barriers = a + ENGINE::BARRIERS_AT;
-  const unsigned tiles = (unsigned)((p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM * ((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN) * batches);
+  const unsigned tiles = fx_count_tiles<ENGINE>(p, batches);
   const int group = threadIdx.x / 128;
   ring_of_a ring_a = {a, barriers, 0, 0};
   ring_of_b ring_b = {b, barriers + 2 * ENGINE::A_STAGES * 8, 0, 0};
   ring_of_planes planes = {split, barriers + 2 * (ENGINE::A_STAGES + ENGINE::B_STAGES) * 8, 0, 0};
   if (threadIdx.x == 0) {
-    fx_tma_prefetch(maps);
-    fx_tma_prefetch(maps + 1);
-    ring_a.begin(ring_a.barriers, 1, 4 * ENGINE::CONSUMERS);
-    ring_b.begin(ring_b.barriers, 1, 4);
-    planes.begin(planes.barriers, 4, 4 * ENGINE::CONSUMERS);
-    fx_mbarrier_publish();
+    ring_a.begin(1, 4 * ENGINE::CONSUMERS);
+    ring_b.begin(1, 4);
+    planes.begin(4, 4 * ENGINE::CONSUMERS);
   }
-  fx_barrier();  // the memory barriers are there
-  fx_let_next_start();
-  fx_wait_for_kernel();
+  fx_wgmma_start(maps);
 
   if (group == 0) {
-    fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
-    if (threadIdx.x == 0) {
-#pragma unroll 1
-      for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
-        const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
-        fx_parts_producer<ENGINE, ring_of_a, ring_of_b> producer = {ring_a, ring_b, at, maps};
-        p.accumulate(producer);
-      }
-    }
+    fx_wgmma_produce<ENGINE, fx_parts_producer<ENGINE, ring_of_a, ring_of_b>>(p, maps, tiles, ring_a, ring_b);
     return;
   }
   if (group == 1) {
@@ -356,7 +321,7 @@ FX_DEVICE void fx_gemm_parts(const PROBLEM &problem, const fx_tensor_map *maps, 
   if (consumer == 1) fx_named_arrive(1, 256);  // the first consumer goes first
 #pragma unroll 1
   for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
-    const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+    const fx_tile at = fx_nth_tile<ENGINE>(p, number);
     fx_wgmma_columns<ENGINE, amended> columns;
     if (ENGINE::HAS_ROOM && !ENGINE::STAGED) columns.fetch(p, at.batch, at.n);
     fx_wgmma_sums<ENGINE> acc;

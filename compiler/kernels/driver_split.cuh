@@ -62,7 +62,7 @@ struct fx_split_producer {
       for (int k = 0; k < k_end; k += ENGINE::BK) {
 #pragma unroll 1
         for (int part = 2; part >= 0; --part) {
-          fx_mbarrier_wait(ring.empty(ring.barriers, ring.stage), ring.parity ^ 1);
+          fx_mbarrier_wait(ring.empty(), ring.parity ^ 1);
           fx_mbarrier_expect(ring.full(), ENGINE::A_BYTES + SEGMENT::SUMS * ENGINE::B_BYTES);
           fx_split_load<ENGINE::BM, typename SEGMENT::a>(p, map, ring.address(), ring.full(), part, 0, at.batch, outer, at.m, k);
           load_b<SEGMENT, 0>(p, part, outer, k);
@@ -98,7 +98,7 @@ struct fx_split_consumer {
     }
   }
   FX_DEVICE void give_back(int stage) {
-    if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(ring.barriers, stage));
+    if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(stage));
   }
   // Adds the totals of a block to its sums.
   template <class SEGMENT, int J = 0>
@@ -221,32 +221,14 @@ FX_DEVICE void fx_gemm_split(const PROBLEM &problem, const fx_tensor_map *maps, 
   const amended p = {problem};
   const unsigned stages = fx_shared(fx_smem()), staging = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
   const unsigned barriers = staging + CONSUMERS * 4 * ENGINE::STAGING_BYTES;
-  const unsigned tiles = (unsigned)((p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM * ((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN) * batches);
+  const unsigned tiles = fx_count_tiles<ENGINE>(p, batches);
   const int group = threadIdx.x / 128;
   fx_wgmma_ring<ENGINE> ring = {stages, barriers, 0, 0};
-  if (threadIdx.x == 0) {
-    fx_tma_prefetch(maps);
-    fx_tma_prefetch(maps + 1);
-    for (int s = 0; s < ENGINE::STAGES; ++s) {
-      fx_mbarrier_init(barriers + s * 8, 1);
-      fx_mbarrier_init(ring.empty(barriers, s), 4 * CONSUMERS);
-    }
-    fx_mbarrier_publish();
-  }
-  fx_barrier();  // the memory barriers are there
-  fx_let_next_start();
-  fx_wait_for_kernel();
+  if (threadIdx.x == 0) ring.begin(1, 4 * CONSUMERS);
+  fx_wgmma_start(maps);
 
   if (group == 0) {
-    fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
-    if (threadIdx.x == 0) {
-#pragma unroll 1
-      for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
-        const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
-        fx_split_producer<ENGINE> producer = {ring, at, maps};
-        p.accumulate(producer);
-      }
-    }
+    fx_wgmma_produce<ENGINE, fx_split_producer<ENGINE>>(p, maps, tiles, ring);
     return;
   }
 
@@ -255,7 +237,7 @@ FX_DEVICE void fx_gemm_split(const PROBLEM &problem, const fx_tensor_map *maps, 
   if (consumer == 1) fx_named_arrive(1, 256);  // the first consumer goes first
 #pragma unroll 1
   for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
-    const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+    const fx_tile at = fx_nth_tile<ENGINE>(p, number);
     fx_wgmma_columns<ENGINE, amended> columns;
     if (ENGINE::HAS_ROOM) columns.fetch(p, at.batch, at.n);
     fx_wgmma_sums<ENGINE> acc;

@@ -96,25 +96,37 @@ struct fx_wgmma_columns {
   }
 };
 
-// fx_wgmma_ring: where a thread stands in the stages
-template <class ENGINE>
-struct fx_wgmma_ring {
+// fx_ring: where a thread stands in a ring of stages
+template <int STAGES, int BYTES>
+struct fx_ring {
   unsigned first;     // of the stages, in shared memory
   unsigned barriers;  // likewise: of every stage that it is full, then that it is empty
   int stage;          // at hand
   unsigned parity;    // of its phase: turns when the ring has been walked once
 
-  FX_DEVICE unsigned address() const { return first + stage * ENGINE::STAGE_BYTES; }
+  // Every phase that a stage is full, or empty, ends with so many arrivals.
+  FX_DEVICE void begin(int fills, int empties) const {
+    for (int s = 0; s < STAGES; ++s) {
+      fx_mbarrier_init(barriers + s * 8, fills);
+      fx_mbarrier_init(empty(s), empties);
+    }
+  }
+  FX_DEVICE unsigned address() const { return first + stage * BYTES; }
   FX_DEVICE unsigned full() const { return barriers + stage * 8; }
-  FX_DEVICE static unsigned empty(unsigned barriers, int stage) { return barriers + (ENGINE::STAGES + stage) * 8; }
+  FX_DEVICE unsigned empty() const { return empty(stage); }
+  FX_DEVICE unsigned empty(int of) const { return barriers + (STAGES + of) * 8; }
   FX_DEVICE void next() {
-    if (++stage == ENGINE::STAGES) stage = 0, parity ^= 1;
+    if (++stage == STAGES) stage = 0, parity ^= 1;
   }
   FX_DEVICE void skip(int blocks) {
-    stage += blocks % ENGINE::STAGES, parity ^= blocks / ENGINE::STAGES & 1;
-    if (stage >= ENGINE::STAGES) stage -= ENGINE::STAGES, parity ^= 1;
+    stage += blocks % STAGES, parity ^= blocks / STAGES & 1;
+    if (stage >= STAGES) stage -= STAGES, parity ^= 1;
   }
 };
+
+// fx_wgmma_ring: the ring of an engine
+template <class ENGINE>
+using fx_wgmma_ring = fx_ring<ENGINE::STAGES, ENGINE::STAGE_BYTES>;
 
 // fx_takes_maps: whether a mainloop takes the operands of a segment by tensor maps
 template <class MAINLOOP> FX_DEVICE constexpr auto fx_takes_maps(int) -> decltype(MAINLOOP::TAKES_MAPS, true) { return true; }
@@ -173,7 +185,7 @@ struct fx_wgmma_producer {
   }
   template <class SEGMENT, class PROBLEM>
   FX_DEVICE void load(const PROBLEM &p, int outer, int k) {
-    fx_mbarrier_wait(ring.empty(ring.barriers, ring.stage), ring.parity ^ 1);
+    fx_mbarrier_wait(ring.empty(), ring.parity ^ 1);
     fx_mbarrier_expect(ring.full(), ENGINE::A_BYTES + SEGMENT::SUMS * ENGINE::B_BYTES);
     fx_wgmma_load<ENGINE::BM, typename SEGMENT::a>(p, map, ring.address(), ring.full(), 0, at.batch, outer, at.m, k);
     load_b<SEGMENT, 0>(p, outer, k);
@@ -229,7 +241,7 @@ struct fx_wgmma_consumer {
     }
   }
   FX_DEVICE void give_back() {
-    if (before >= 0 && threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(ring.barriers, before));
+    if (before >= 0 && threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(before));
   }
   template <class SEGMENT>
   FX_DEVICE void run(int blocks) {
@@ -401,6 +413,32 @@ FX_DEVICE void fx_wgmma_boxes(const PROBLEM &p, const fx_tensor_map *maps, const
   if constexpr (CHUNK_NUMBER + 1 < ENGINE::BN / CHUNK) fx_wgmma_boxes<CHUNK_NUMBER + 1, ENGINE>(p, maps, at, first_row, columns, acc, staging);
 }
 
+// fx_wgmma_start: what all threads of a block do once the first has begun the memory barriers
+FX_DEVICE void fx_wgmma_start(const fx_tensor_map *maps) {
+  if (threadIdx.x == 0) {
+    fx_tma_prefetch(maps);
+    fx_tma_prefetch(maps + 1);
+    fx_mbarrier_publish();
+  }
+  fx_barrier();  // the memory barriers are there
+  fx_let_next_start();
+  fx_wait_for_kernel();
+}
+
+// fx_wgmma_produce: the work of the first warpgroup: one thread runs a producer over this block's tiles
+template <class ENGINE, class PRODUCER, class PROBLEM, class... RINGS>
+FX_DEVICE void fx_wgmma_produce(const PROBLEM &p, const fx_tensor_map *maps, unsigned tiles, RINGS &...rings) {
+  fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
+  if (threadIdx.x == 0) {
+#pragma unroll 1
+    for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
+      const fx_tile at = fx_nth_tile<ENGINE>(p, number);
+      PRODUCER producer = {rings..., at, maps};
+      p.accumulate(producer);
+    }
+  }
+}
+
 // fx_gemm_wgmma: computes this block's tile and those a whole grid on, of all `batches`; tiles are fewer than 2**31
 template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long long batches) {
@@ -408,32 +446,14 @@ FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long l
   constexpr bool IS_PINGPONG = ENGINE::IS_PINGPONG;
   const unsigned stages = fx_shared(fx_smem()), staging = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
   const unsigned barriers = staging + CONSUMERS * 4 * ENGINE::STAGING_BYTES;
-  const unsigned tiles = (unsigned)((p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM * ((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN) * batches);
+  const unsigned tiles = fx_count_tiles<ENGINE>(p, batches);
   const int group = threadIdx.x / 128;
   fx_wgmma_ring<ENGINE> ring = {stages, barriers, 0, 0};
-  if (threadIdx.x == 0) {
-    fx_tma_prefetch(maps);
-    fx_tma_prefetch(maps + 1);
-    for (int s = 0; s < ENGINE::STAGES; ++s) {
-      fx_mbarrier_init(barriers + s * 8, 1);
-      fx_mbarrier_init(ring.empty(barriers, s), IS_PINGPONG ? 4 : 4 * CONSUMERS);
-    }
-    fx_mbarrier_publish();
-  }
-  fx_barrier();  // the memory barriers are there
-  fx_let_next_start();
-  fx_wait_for_kernel();
+  if (threadIdx.x == 0) ring.begin(1, IS_PINGPONG ? 4 : 4 * CONSUMERS);
+  fx_wgmma_start(maps);
 
   if (group == 0) {
-    fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
-    if (threadIdx.x == 0) {
-#pragma unroll 1
-      for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
-        const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
-        fx_wgmma_producer<ENGINE> producer = {ring, at, maps};
-        p.accumulate(producer);
-      }
-    }
+    fx_wgmma_produce<ENGINE, fx_wgmma_producer<ENGINE>>(p, maps, tiles, ring);
     return;
   }
 
@@ -449,7 +469,7 @@ FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long l
   }
 #pragma unroll 1
   for (unsigned number = blockIdx.x + consumer * turn; number < tiles; number += gridDim.x + turn) {
-    const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+    const fx_tile at = fx_nth_tile<ENGINE>(p, number);
     fx_wgmma_columns<ENGINE, PROBLEM> columns;  // of the first chunk; those of the next are asked for while one is worked on
     if (ENGINE::HAS_ROOM) columns.fetch(p, at.batch, at.n);
     // Several sums are begun by their first products: where a later segment's are set to 0 ptxas lets no products overlap (C7515). Of one, setting it takes fewer registers.

@@ -164,27 +164,19 @@ FX_DEVICE void fx_gemm_wgmma_cluster(const PROBLEM &p, const fx_tensor_map *maps
   constexpr int SUMS = PROBLEM::SUMS, PARTS = ENGINE::PARTS;
   const unsigned stages = fx_shared(fx_smem()), rooms = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
   const unsigned barriers = rooms + ENGINE::WARPS * ENGINE::ROOM_BYTES, of_warps = barriers + 2 * ENGINE::STAGES * 8;
-  const unsigned tiles = (unsigned)((p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM * ((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN) * batches);
+  const unsigned tiles = fx_count_tiles<ENGINE>(p, batches);
   const int rank = fx_cluster_rank(), blocks = fx_cluster_blocks();
   const unsigned first = blockIdx.x / blocks, step = gridDim.x / blocks;  // of clusters
   fx_wgmma_ring<ENGINE> ring = {stages, barriers, 0, 0};
   if (threadIdx.x == 0) {
-    fx_tma_prefetch(maps);
-    fx_tma_prefetch(maps + 1);
-    for (int s = 0; s < ENGINE::STAGES; ++s) {
-      fx_mbarrier_init(barriers + s * 8, 1);
-      fx_mbarrier_init(ring.empty(barriers, s), ENGINE::WARPS);
-    }
+    ring.begin(1, ENGINE::WARPS);
     for (int w = 0; w < ENGINE::WARPS; ++w) {
       fx_mbarrier_init(of_warps + w * 16, 1);
       fx_mbarrier_init(of_warps + w * 16 + 8, blocks);
     }
-    fx_mbarrier_publish();
   }
-  fx_barrier();                          // the memory barriers are there
-  if (blocks > 1) fx_cluster_arrive();  // for the other blocks, too, once waited for
-  fx_let_next_start();
-  fx_wait_for_kernel();
+  fx_wgmma_start(maps);
+  if (blocks > 1) fx_cluster_arrive();  // the memory barriers are there for the other blocks, too, once waited for
   fx_wgmma_blocks<ENGINE> all = {0};
   p.accumulate(all);
   const fx_wgmma_slice slice = {(int)((long long)all.n * rank / blocks), (int)((long long)all.n * (rank + 1) / blocks), 0};
@@ -193,7 +185,7 @@ FX_DEVICE void fx_gemm_wgmma_cluster(const PROBLEM &p, const fx_tensor_map *maps
     if (threadIdx.x == 0) {
 #pragma unroll 1
       for (unsigned number = first; number < tiles; number += step) {
-        const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+        const fx_tile at = fx_nth_tile<ENGINE>(p, number);
         fx_wgmma_slice_producer<ENGINE> producer(ring, at, maps, slice);
         p.accumulate(producer);
       }
@@ -211,7 +203,7 @@ FX_DEVICE void fx_gemm_wgmma_cluster(const PROBLEM &p, const fx_tensor_map *maps
   unsigned parity = 0;
 #pragma unroll 1
   for (unsigned number = first; number < tiles; number += step) {
-    const fx_tile at = fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+    const fx_tile at = fx_nth_tile<ENGINE>(p, number);
     fx_wgmma_sums<ENGINE> acc;
 #pragma unroll
     for (int i = 0; i < SUMS * PARTS * ENGINE::BN / 2; ++i) acc.of[i / (PARTS * ENGINE::BN / 2)][i / (ENGINE::BN / 2) % PARTS][i % (ENGINE::BN / 2)] = 0;
