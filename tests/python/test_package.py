@@ -199,7 +199,7 @@ def numpy_arrays():
     assert isinstance(y, np.ndarray) and y.flags.writeable and (y == x[:2]).all()
     assert (m.linear(np.ascontiguousarray(x.T).T, np.eye(3, dtype="f"), np.zeros(3, "f")) == x).all()
     assert (m.lines(x[::2]) == x[::2].T).all()
-    out = np.full((3, 4), np.nan, "f")
+    out = np.full((4, 3), np.nan, "f")
     refuses("row-major", lambda: m.lines(x, out=out.T))
     assert m.lines(np.zeros((0, 3), "f")).shape == (3, 0)
     try:
