@@ -76,6 +76,9 @@ for spec in tests/gpu/*.fx; do
 done
 start_part loading close_loading sh tests/gpu/loading.sh "$dir"
 wait
+# What the other parts have compiled lies in the cache.
+start_part sass close_loading "${PYTHON:-python3}" tests/gpu/sass.py "$FX_CACHE_DIR"
+wait
 
 echo
 # A part that left no line was cut off.
