@@ -4,6 +4,7 @@ In: torch tensors, arrays with the buffer protocol (NumPy's, memoryview, array),
 an address, how to make an output. torch and NumPy are looked at where the caller has already imported them, and never imported here.
 """
 import ctypes as c
+import functools
 import sys
 import threading
 
@@ -46,14 +47,14 @@ class TorchArrays:
         self.name = {dtype: fx for fx, dtype in self.of.items()}
         self.raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
-    def keys(self, arrays):
-        return [(a.shape, a.dtype, a.stride(), a.get_device()) for a in arrays]
-
-    def addresses(self, arrays):
-        return [a.data_ptr() for a in arrays]
-
-    def asks_gradient(self, arrays):
-        return self.torch.is_grad_enabled() and any(a.requires_grad for a in arrays)
+    def key(self, arrays, has_out):
+        """What tells calls apart that need another launch; None where a gradient would have to be recorded. The shortest way to it: this is most of a call."""
+        key = [has_out]
+        for a in arrays:
+            if a.requires_grad and self.torch.is_grad_enabled():
+                return None
+            key += (a.shape, a.dtype, a.get_device(), None if a.is_contiguous() else (a.stride(), a.is_neg()))
+        return tuple(key)
 
     def describe(self, a):
         if not isinstance(a, self.torch.Tensor):
@@ -73,8 +74,9 @@ class TorchArrays:
             raise Error(f"this torch has no dtype for {dtype}")
         return self.of[dtype]
 
-    def empty(self, dtype, shape, device):
-        return self.torch.empty(shape, dtype=self.dtype_of(dtype), device=self.torch.device("cuda", device))
+    def maker(self, dtype, shape, device):
+        """A function that makes such a tensor."""
+        return functools.partial(self.torch.empty, shape, dtype=self.dtype_of(dtype), device=self.torch.device("cuda", device))
 
     def workspace(self, n_bytes, device):
         memory = self.torch.empty(n_bytes, dtype=self.torch.uint8, device=self.torch.device("cuda", device))
@@ -154,8 +156,6 @@ class BufferArrays:
             return memoryview(memory).cast(LETTERS[dtype])
         return memoryview(memory).cast(LETTERS[dtype], shape=shape) if shape else memoryview(memory).cast(LETTERS[dtype])
 
-    def asks_gradient(self, arrays):
-        return False
 
 
 # ---- DLPack ----
@@ -166,6 +166,8 @@ c.pythonapi.PyCapsule_GetPointer.argtypes = (c.py_object, c.c_char_p)
 
 class DlpackArrays:
     """In the memory of a GPU. Outputs are given by `out`: DLPack says how to lend memory, not how to make any."""
+
+    no_memory = "an array that is neither torch's nor in host memory: give the memory of the outputs, out="
 
     def describe(self, a):
         kind, device = a.__dlpack_device__()
@@ -180,9 +182,6 @@ class DlpackArrays:
         strides = tuple(t.strides[i] for i in range(t.ndim)) if t.strides else None
         return Array(dtype, shape, None if strides is None or row_major(shape, strides) else strides, device, (t.data or 0) + t.byte_offset, capsule)
 
-    def empty(self, dtype, shape, device):
-        raise Error("an array that is neither torch's nor in host memory: give the memory of the outputs, out=")
-
     def workspace(self, n_bytes, device):
         context, at = context_of(device), c.c_void_p()
         check(library().fx_device_alloc(context.handle, n_bytes, c.byref(at)))
@@ -194,8 +193,6 @@ class DlpackArrays:
     def guard(self, device):
         return threading.Lock()  # nothing to change
 
-    def asks_gradient(self, arrays):
-        return False
 
 
 class Owned:

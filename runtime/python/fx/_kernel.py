@@ -110,25 +110,27 @@ class Kernel:
         if not tensors:
             raise Error(f"{self.name} has no tensor among its arguments: give the memory of its outputs, out=")
         kind = _arrays._kinds.get(type(tensors[0])) or _arrays.kind_of(tensors[0])
-        if kind.asks_gradient(tensors):
-            raise Error(f"{self.name} is called on tensors that require a gradient, which a call does not record: fx.torch.op(kernel, wrt=[..]), or torch.no_grad()")
         if not isinstance(kind, _arrays.TorchArrays):
             return self._call_described(kind, args, tensors, out, stream)
         try:
-            key = (out is not None, *kind.keys(tensors))
+            key = kind.key(tensors, out is not None)
         except (AttributeError, RuntimeError):
             for t in tensors:
                 kind.describe(t)  # says what is wrong with one
             raise
+        if key is None:
+            raise Error(f"{self.name} is called on tensors that require a gradient, which a call does not record: fx.torch.op(kernel, wrt=[..]), or torch.no_grad()")
         bound = self._bound.get(key)
         if bound is None:
             described = [kind.describe(t) for t in tensors]
             if described[0].device is None:
                 return self._call_described(kind, args, tensors, out, stream)
             bound = self._bound[key] = self._bind(kind, described, len(out or ()))
-        outs = out if out is not None else bound.make_outputs()
-        bound.launch(kind.addresses(tensors[: len(self._tensors)]), kind.addresses(outs), args, kind.stream(bound.device) if stream is None else stream)
-        return outs[0] if len(outs) == 1 else tuple(outs) or None
+        if out is None:
+            out = [make() for make in bound.makers]
+            tensors = [*tensors, *out]
+        bound.launch([t.data_ptr() for t in tensors], args, kind.stream(bound.device) if stream is None else stream)
+        return out[0] if len(out) == 1 else tuple(out) or None
 
     def _arrange(self, args, named):
         """Arguments by position and by name, with defaults, in the order of the spec."""
@@ -157,9 +159,10 @@ class Kernel:
             bound = self._bound[key] = self._bind(kind, described, len(out or ()))
         n = len(self._tensors)
         if described[0].device is not None:
-            outs = out if out is not None else bound.make_outputs()
-            bound.launch([d.address for d in described[:n]], [d.address for d in described[n:]], args, stream or 0)
-            return outs[0] if len(outs) == 1 else tuple(outs) or None
+            if out is None and self.outputs:
+                raise Error(f"{self.name}: {kind.no_memory}")
+            bound.launch([d.address for d in described], args, stream or 0)
+            return None if out is None else out[0] if len(out) == 1 else out
         return bound.run_staged(tensors[:n], out, args)
 
     # ---- compiling for what is called ----
@@ -269,14 +272,15 @@ class Bound:
         check(library().fx_workspace_bytes(self.prepared, frame[1], self.n, c.byref(n_bytes)))
         self.workspace_bytes = n_bytes.value
         self.frames.append(frame)
+        self.makers = [kind.maker(dtype, shape, device) for dtype, shape in self.output_shapes] if isinstance(kind, _arrays.TorchArrays) and device is not None else None
         self._launch, self._handle = library().fx_launch, prepared.value
 
     def _frame(self):
         """Room for the arguments of one launch: its tensors, the address of its values, and its values."""
-        values, tensors, inputs = (Value * max(1, self.n))(), [], []
+        values, tensors, scalars = (Value * max(1, self.n))(), [], []
         for i, layout in enumerate(self.layout):
             if layout is None:
-                inputs.append((values[i], self.kernel.params[i]))
+                scalars.append((values[i], self.kernel.params[i]))
                 continue
             dtype, shape, strides = layout
             code, bits = DLPACK[dtype]
@@ -285,20 +289,16 @@ class Bound:
                 t.strides = (c.c_int64 * max(1, len(shape)))(*strides)
             values[i].tensor = c.pointer(t)
             tensors.append((t, self.kernel.params[i]))
-        return [t for t, p in tensors if p.is_input], c.addressof(values), [t for t, p in tensors if not p.is_input], inputs, values
+        return [t for t, p in tensors if p.is_input] + [t for t, p in tensors if not p.is_input], c.addressof(values), scalars, values
 
-    def make_outputs(self):
-        return [self.kind.empty(dtype, shape, self.device) for dtype, shape in self.output_shapes]
-
-    def launch(self, in_addresses, out_addresses, args, stream, workspace=None):
+    def launch(self, addresses, args, stream, workspace=None):
+        """addresses: of the tensors among the inputs, then of the outputs."""
         try:
             frame = self.frames.pop()
         except IndexError:
             frame = self._frame()
-        inputs, values, outputs, scalars, _ = frame
-        for t, address in zip(inputs, in_addresses):
-            t.data = address
-        for t, address in zip(outputs, out_addresses):
+        tensors, values, scalars, _ = frame
+        for t, address in zip(tensors, addresses):
             t.data = address
         if scalars:
             given = iter([args[i] for i, p in enumerate(self.kernel.inputs) if p.is_scalar])
@@ -349,7 +349,7 @@ class Bound:
                 del keep
             outs = [place(size(dtype, shape)) for dtype, shape in self.output_shapes]
             workspace = place(self.workspace_bytes) if self.workspace_bytes else None
-            self.launch([a.value for a in ins], [a.value for a in outs], args, stream.value, workspace and workspace.value)
+            self.launch([a.value for a in ins + outs], args, stream.value, workspace and workspace.value)
             check(lib.fx_stream_wait(context, stream))
 
             def fetch(at, dtype, shape):
