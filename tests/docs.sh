@@ -152,6 +152,16 @@ all_stand_on() { # PAGE WHAT WORDS
     result $? "$1 leaves out $2"
 }
 
+# Each has a row of a table: a word of the prose may be its name by chance.
+all_have_rows() { # PAGE WHAT NAMES
+    for name in $3; do
+        grep -qE "^\\| \`?$name\`? \\|" "$1" || echo "no row $name"
+    done >"$work/why" 2>&1
+    [ -n "$3" ] || echo 'the list is empty' >"$work/why"
+    [ ! -s "$work/why" ]
+    result $? "$1 leaves out $2"
+}
+
 check_links() { # PAGE
     for link in $(grep -oE '\]\([a-zA-Z0-9_./-]+\.[a-z]+' "$1" | sed 's/^](//' | sort -u); do
         [ -e "$(dirname "$1")/$link" ] || echo "$link"
@@ -179,10 +189,10 @@ all_stand_on docs/language.md 'dtypes' "$(table 's/^DTYPE([A-Z0-9]*, "\([a-z0-9]
 all_stand_on docs/language.md 'axis operators' "$(table '/axis_operators\[\] = {/,/^};/s/{"\([a-z]*\)",/\n\1\n/gp' compiler/check/check_operator.c | grep '^[a-z]*$')"
 all_stand_on docs/language.md 'attributes' "$(table '/^static bool check_pin/,/^}/s/"\([a-z0-9_]*\)"/\n\1\n/gp; s/.*name_is(a->name, "\([a-z_]*\)").*/\1/p' compiler/check/check.c | grep '^[a-z][a-z0-9_]*$')"
 all_stand_on docs/language.md 'words of the lexer' "$(table 's/^ *"[a-z]*" .*{ return T_[A-Z]*; }.*/&/p' compiler/front/lex.re | grep -o '"[a-z]*"' | tr -d '"')"
-all_stand_on docs/passes.md 'passes' "$(table 's/^    {"\([a-z_]*\)", pass_.*/\1/p' compiler/pipeline.c)"
-all_stand_on docs/passes.md 'rules of canonicalise' "$(table 's/^    RULE(\([a-z_]*\),.*/\1/p' compiler/passes/canonicalise.c)"
-all_stand_on docs/kernels.md 'schedules' "$(table 's/^SCHEDULE(\([a-z_]*\),.*/\1/p' compiler/schedule/schedules.def)"
-all_stand_on docs/kernels.md 'files of kernels/' "$(ls compiler/kernels | grep cuh)"
+all_have_rows docs/passes.md 'passes' "$(table 's/^    {"\([a-z_]*\)", pass_.*/\1/p' compiler/pipeline.c)"
+all_have_rows docs/passes.md 'rules of canonicalise' "$(table 's/^    RULE(\([a-z_]*\),.*/\1/p' compiler/passes/canonicalise.c)"
+all_have_rows docs/kernels.md 'schedules' "$(table 's/^SCHEDULE(\([a-z_]*\),.*/\1/p' compiler/schedule/schedules.def)"
+all_have_rows docs/kernels.md 'files of kernels/' "$(ls compiler/kernels | grep cuh)"
 for command in 'make demo' 'make test'; do
     echo "no $command" >"$work/why"
     grep -qF "$command" README.md

@@ -8,12 +8,17 @@ void *memcpy(void *, const void *, size_t) noexcept;
 void *memset(void *, int, size_t) noexcept;
 #define FX_EMU_MATH1(name) float name##f(float) noexcept; double name(double) noexcept;
 #define FX_EMU_MATH2(name) float name##f(float, float) noexcept; double name(double, double) noexcept;
-FX_EMU_MATH1(exp)
-FX_EMU_MATH1(exp2) FX_EMU_MATH1(log) FX_EMU_MATH1(log2) FX_EMU_MATH1(sqrt) FX_EMU_MATH1(erf) FX_EMU_MATH1(erfc)
-    FX_EMU_MATH1(sin) FX_EMU_MATH1(cos) FX_EMU_MATH1(tanh) FX_EMU_MATH1(fabs) FX_EMU_MATH1(floor) FX_EMU_MATH1(ceil)
-        FX_EMU_MATH1(rint) FX_EMU_MATH1(expm1) FX_EMU_MATH1(log1p) FX_EMU_MATH1(trunc) FX_EMU_MATH2(pow)
-            FX_EMU_MATH2(fmin) FX_EMU_MATH2(fmax) FX_EMU_MATH2(copysign)
-                FX_EMU_MATH2(fmod) float fmaf(float, float, float) noexcept;
+// Functions of math.h that CUDA has under the same names, also those that no op calls yet: a row of ops.def may.
+// clang-format off
+FX_EMU_MATH1(exp) FX_EMU_MATH1(exp2) FX_EMU_MATH1(expm1) FX_EMU_MATH1(log) FX_EMU_MATH1(log2) FX_EMU_MATH1(log10)
+FX_EMU_MATH1(log1p) FX_EMU_MATH1(sqrt) FX_EMU_MATH1(cbrt) FX_EMU_MATH1(erf) FX_EMU_MATH1(erfc) FX_EMU_MATH1(lgamma)
+FX_EMU_MATH1(tgamma) FX_EMU_MATH1(sin) FX_EMU_MATH1(cos) FX_EMU_MATH1(tan) FX_EMU_MATH1(asin) FX_EMU_MATH1(acos)
+FX_EMU_MATH1(atan) FX_EMU_MATH1(sinh) FX_EMU_MATH1(cosh) FX_EMU_MATH1(tanh) FX_EMU_MATH1(asinh) FX_EMU_MATH1(acosh)
+FX_EMU_MATH1(atanh) FX_EMU_MATH1(fabs) FX_EMU_MATH1(floor) FX_EMU_MATH1(ceil) FX_EMU_MATH1(rint) FX_EMU_MATH1(round)
+FX_EMU_MATH1(trunc) FX_EMU_MATH2(pow) FX_EMU_MATH2(hypot) FX_EMU_MATH2(atan2) FX_EMU_MATH2(fmin) FX_EMU_MATH2(fmax)
+FX_EMU_MATH2(fdim) FX_EMU_MATH2(copysign) FX_EMU_MATH2(fmod) FX_EMU_MATH2(remainder)
+// clang-format on
+float fmaf(float, float, float) noexcept;
 double fma(double, double, double) noexcept;
 float ldexpf(float, int) noexcept;
 double ldexp(double, int) noexcept;
