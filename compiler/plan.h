@@ -20,7 +20,7 @@ enum {
     FX_MAX_BUFFERS = 128,
     FX_MAX_LAUNCHES = 128,
     FX_MAX_STRIDES = FX_MAX_PARAMS * FX_MAX_RANK,
-    FX_MAX_MAPS = 16,    /* of a launch */
+    FX_MAX_MAPS = 28,    /* of a launch */
     FX_MAX_MAP_RANK = 5, /* of a tensor map */
     FX_MAX_SPATIAL = FX_MAX_MAP_RANK - 2, /* its axes between channels and images, in im2col mode */
     FX_MAX_ARGS = FX_MAX_PARAMS + FX_MAX_EXTENTS + FX_MAX_BUFFERS + FX_MAX_STRIDES,
@@ -143,6 +143,7 @@ struct fx_map {
     struct fx_expr strides[FX_MAX_MAP_RANK]; /* elements between neighbours along each; 1 of the first. One of an axis
                                                 of one element means nothing */
     int box[FX_MAX_MAP_RANK]; /* elements of a box along each */
+    bool is_tail; /* the box has those elements of the second axis that are left of box[1] at its end, unless none are */
     bool is_im2col; /* what is fetched is a column of box[1] pixels of box[0] elements, which goes along the axes
                        between the first and the last one, from image to image of the last one
                        (cuTensorMapEncodeIm2col) */
@@ -179,6 +180,7 @@ struct fx_launch { /* one GPU kernel of the plan */
     struct fx_expr written;      /* bytes written, which are among those */
     int n_phases;          /* behind each but the last all blocks may wait for each other */
     bool is_cooperative;   /* some do: all blocks must be resident at once. Fewer than `grid` compute the same */
+    bool is_beside;        /* none does: they are contractions of one tensor, whose tiles stand beside each other */
     int n_args, n_variants, n_maps;
     const struct fx_map *maps; /* for the variants that take them */
     const struct fx_arg *args;

@@ -136,6 +136,40 @@ static void put_product(
     }
 }
 
+/* The fields of l's struct, those that are read: "{x_, w_, (int)N_}". */
+static void put_fields(struct buf *out, const struct launch *l, const bool *is_read, const struct config *f) {
+    buf_putc(out, '{');
+    for (int a = 0, n = 0; a < l->n_args; a++) {
+        bool is_index = l->args[a].kind == FX_ARG_EXTENT && f->is_small && is_space_axis(l->kernel, l->args[a].index);
+        if (is_read[a])
+            buf_printf(out, "%s%s%s", n++ ? ", " : "", is_index ? "(int)" : "", emit_argument(l, &l->args[a]));
+    }
+    buf_putc(out, '}');
+}
+
+/* The call of a driver over contractions beside each other: a list of them, from the last one on. */
+static void emit_beside(struct buf *out, const struct scheduled_graph *c, const struct launch *phases,
+    const bool *const *is_read, const struct plan_launch *d, int e) {
+    int *maps = NEW_ARRAY(out->arena, int, d->n + 1); /* behind those of each */
+    for (int m = 0, i = -1; m < d->n_maps; m++) {
+        while (i < 0 || d->maps[m].shape != &phases[i].kernel->gemm) i++;
+        maps[i] = m + 1;
+    }
+    for (int i = d->n - 1; i >= 0; i--) {
+        const struct config *f = &phases[i].kernel->configs[e];
+        const char *at = !f->takes_maps ? "nullptr" : i ? arena_printf(out->arena, "maps.of + %d", maps[i - 1]) : "maps.of",
+                   *rest = i < d->n - 1 ? arena_printf(out->arena, "beside%d", i + 1) : "fx_beside_end()";
+        if (i) buf_printf(out, "  const auto beside%d = ", i);
+        else if (f->takes_maps) buf_puts(out, "  fx_gemm_wgmma_beside(");
+        else buf_printf(out, "  fx_skinny_beside<%s>(", f->is_aligned ? "true" : "false");
+        buf_printf(out, "fx_beside_of<%s>(%s", f->engine, phases[i].struct_name);
+        put_fields(out, &phases[i], is_read[i], f);
+        buf_printf(out, ", %s, %s)%s", at, rest, i ? ";\n" : ", ");
+    }
+    put_product(out, c, phases, &phases->kernel->gemm.batch);
+    buf_puts(out, ");\n");
+}
+
 /* The call of the driver: the whole of an entry, or one of its phases; is_read: the fields of the struct. */
 static void emit_call(struct buf *out, const struct scheduled_graph *c, const struct launch *l, const bool *is_read,
     const struct config *f, bool is_phase) {
@@ -143,7 +177,7 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     const char *index = f->is_small ? "int" : "long long", *aligned = f->is_aligned ? "true" : "false";
     const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
     if (f->takes_maps)
-        buf_printf(out, "  fx_%s<%s>(%s{",
+        buf_printf(out, "  fx_%s<%s>(%s",
             s->chain           ? "chain_wgmma"
             : s->gemm.is_split ? "gemm_split"
             : s->gemm.is_whole ? "gemm_parts"
@@ -151,27 +185,22 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
                                : "gemm_wgmma",
             f->engine, l->struct_name);
     else if (f->is_skinny)
-        buf_printf(out, "  fx_skinny%s<%s, %s>(%s{", f->starts_early ? "_early" : "", f->engine, aligned, l->struct_name);
+        buf_printf(out, "  fx_skinny%s<%s, %s>(%s", f->starts_early ? "_early" : "", f->engine, aligned, l->struct_name);
     else if (s->group->contraction)
-        buf_printf(out, "  fx_%s%s<%s, %s>(%s{", s->chain ? "chain" : "gemm", is_phase ? "_tiles" : "", f->engine,
+        buf_printf(out, "  fx_%s%s<%s, %s>(%s", s->chain ? "chain" : "gemm", is_phase ? "_tiles" : "", f->engine,
             aligned, l->struct_name);
     else if (s->bins && s->pass)
-        buf_printf(out, "  fx_bins_finish<%d>(%s<%s>{", BINS_FINISH_WARPS, l->struct_name, index);
-    else if (s->bins) buf_printf(out, "  fx_bins<%s>(%s<%s>{", f->engine, l->struct_name, index);
+        buf_printf(out, "  fx_bins_finish<%d>(%s<%s>", BINS_FINISH_WARPS, l->struct_name, index);
+    else if (s->bins) buf_printf(out, "  fx_bins<%s>(%s<%s>", f->engine, l->struct_name, index);
     else if (s->parts)
-        buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>{", s->pass, s->parts, f->engine, l->struct_name, index);
+        buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>", s->pass, s->parts, f->engine, l->struct_name, index);
     else if (s->group->is_row)
-        buf_printf(out, "  fx_row%s<%s>(%s<%s>{", s->row->run ? "_runs" : f->spread ? "_cluster" : "", f->engine, l->struct_name, index);
+        buf_printf(out, "  fx_row%s<%s>(%s<%s>", s->row->run ? "_runs" : f->spread ? "_cluster" : "", f->engine, l->struct_name, index);
     else if (f->tile_m > 1)
-        buf_printf(out, "  fx_pointwise_turned<%s, %s, %d%s>(%s<%s>{", f->engine, aligned, f->tile_m, threads,
+        buf_printf(out, "  fx_pointwise_turned<%s, %s, %d%s>(%s<%s>", f->engine, aligned, f->tile_m, threads,
             l->struct_name, index);
-    else buf_printf(out, "  fx_pointwise<%s, %s%s>(%s<%s>{", f->engine, aligned, threads, l->struct_name, index);
-    for (int a = 0, n = 0; a < l->n_args; a++) {
-        bool is_index = l->args[a].kind == FX_ARG_EXTENT && f->is_small && is_space_axis(s, l->args[a].index);
-        if (is_read[a])
-            buf_printf(out, "%s%s%s", n++ ? ", " : "", is_index ? "(int)" : "", emit_argument(l, &l->args[a]));
-    }
-    buf_puts(out, "}");
+    else buf_printf(out, "  fx_pointwise<%s, %s%s>(%s<%s>", f->engine, aligned, threads, l->struct_name, index);
+    put_fields(out, l, is_read, f);
     if (f->takes_maps) buf_puts(out, ", maps.of");
     if (s->group->contraction && (is_phase || f->takes_maps)) {
         buf_puts(out, ", ");
@@ -232,7 +261,9 @@ static void emit_entry(struct buf *out, const struct scheduled_graph *c, const s
     const struct config *f = &phases->kernel->configs[e];
     struct buf statements;
     buf_init(&statements, out->arena);
-    for (int i = 0; i < d->n; i++) {
+    const bool is_beside = phases->n_beside && (f->takes_maps || f->is_skinny);
+    if (is_beside) emit_beside(&statements, c, phases, is_read, d, e);
+    for (int i = 0; !is_beside && i < d->n; i++) {
         if (i) emit_wait(&statements, c, phases, i);
         emit_call(&statements, c, &phases[i], is_read[i], &phases[i].kernel->configs[e], d->n > 1);
     }

@@ -245,6 +245,9 @@ static void emit_operand(
     if (operands->is_computed) emit_computed_operand(b, operands);
     else emit_copied(b, operands, n);
     if (has_maps(b->l->kernel)) emit_maps(b, operands);
+    if (has_maps(b->l->kernel) && has_tail(b->g, b->l->kernel, operands, side == 'a'))
+        buf_line(b->out, "    static constexpr int TAIL = %d;  // which of the tensor maps brings the last rows",
+            tail_map(b->g, b->l->kernel, segment, side == 'a'));
     buf_line(b->out, "    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>");
     bool is_strided = false;
     for (int i = 0; i < n; i++) is_strided |= !operands[i].is_computed && operands[i].tensor.is_strided;

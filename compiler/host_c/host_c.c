@@ -317,7 +317,7 @@ static void put_maps(struct host_writer *w, int i) {
         for (int d = 0; d < m->rank; d++) put(w, "%s%s", d ? ", " : "", host_c_value(w, &m->strides[d]));
         put(w, "}, .box = {");
         for (int d = 0; d < m->rank; d++) put(w, "%s%d", d ? ", " : "", m->box[d]);
-        put(w, "}");
+        put(w, m->is_tail ? "}, .is_tail = true" : "}");
         if (m->is_im2col) put_corners(w, m);
         put(w, "},\n");
     }

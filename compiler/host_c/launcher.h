@@ -190,6 +190,7 @@ struct fx_tensor_box {
     int bytes, rank;
     int64_t offset, extents[5], strides[5];
     cuuint32_t box[5];
+    bool is_tail;   /* of the second axis the box has what is left of box[1] at its end */
     bool is_im2col; /* a column of box[1] pixels of box[0] elements */
     int64_t first[3], last[3]; /* then the first and the last pixel along the axes between the first and the last one, */
     cuuint32_t steps[3];       /* and elements from pixel to pixel */
@@ -203,13 +204,16 @@ static CUresult fx_encode(const struct fx_tensor_box *m, int n, CUtensorMap *out
         bool is_empty = (m[i].base + (CUdeviceptr)(m[i].offset * m[i].bytes)) % 16 != 0;
         for (int w = 0; w < 16; w++) out[i].opaque[w] = 0;
         if (m[i].offset == FX_BAD) return CUDA_ERROR_INVALID_VALUE;
+        cuuint32_t box[5];
         for (int d = 0; d < m[i].rank; d++) {
             if (m[i].extents[d] == FX_BAD || m[i].strides[d] == FX_BAD) return CUDA_ERROR_INVALID_VALUE;
             is_empty |= m[i].extents[d] == 0;
             extents[d] = (cuuint64_t)m[i].extents[d];
             strides[d] = m[i].extents[d] == 1 ? 16 : (cuuint64_t)(m[i].strides[d] * m[i].bytes);
             is_empty |= d && strides[d] % 16;
+            box[d] = m[i].box[d];
         }
+        if (m[i].is_tail && extents[1] % box[1]) box[1] = (cuuint32_t)(extents[1] % box[1]);
         for (int d = 0; m[i].is_im2col && d < m[i].rank - 2; d++) {
             if (m[i].first[d] == FX_BAD || m[i].last[d] == FX_BAD) return CUDA_ERROR_INVALID_VALUE;
             lower[d] = (int)m[i].first[d], upper[d] = (int)(m[i].last[d] - m[i].extents[1 + d] + 1), steps[1 + d] = m[i].steps[d];
@@ -219,7 +223,7 @@ static CUresult fx_encode(const struct fx_tensor_box *m, int n, CUtensorMap *out
         const CUtensorMapL2promotion fetched = strides[1] % 256 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
         const CUresult r = m[i].is_im2col ? cuTensorMapEncodeIm2col(&out[i], m[i].type, (cuuint32_t)m[i].rank, base, extents, strides + 1, lower, upper, m[i].box[0], m[i].box[1], steps,
                                                                     CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, fetched, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)
-                                          : cuTensorMapEncodeTiled(&out[i], m[i].type, (cuuint32_t)m[i].rank, base, extents, strides + 1, m[i].box, steps,
+                                          : cuTensorMapEncodeTiled(&out[i], m[i].type, (cuuint32_t)m[i].rank, base, extents, strides + 1, box, steps,
                                                                    CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, fetched, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
         if (r != CUDA_SUCCESS) return r;
     }

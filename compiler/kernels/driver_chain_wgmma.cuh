@@ -169,8 +169,8 @@ FX_DEVICE void fx_chain_load_b(const PROBLEM &p, const fx_tensor_map *maps, cons
   fx_mbarrier_expect(b.full(), ENGINE::b_stages::STAGE_BYTES);
 #pragma unroll
   for (int k = 0; k < ENGINE::BK; k += 64)
-    fx_wgmma_load<ENGINE::BT, typename PROBLEM::first_segment::template b<0>>(p, maps + 1, b.address() + k / 64 * (ENGINE::BT / 64) * ENGINE::BOX_BYTES, b.full(), 0, at.batch, 0,
-                                                                              i * ENGINE::BT, k);
+    fx_wgmma_load<ENGINE::BT, typename PROBLEM::first_segment::template b<0>>(p, maps + 1, nullptr, b.address() + k / 64 * (ENGINE::BT / 64) * ENGINE::BOX_BYTES, b.full(), 0, at.batch, 0,
+                                                                              i * ENGINE::BT, ENGINE::BT, k);
 }
 
 // fx_chain_producer: starts copying the blocks of B, the first of which is under way, and of C, one after the other
@@ -190,8 +190,8 @@ FX_DEVICE void fx_chain_producer(const PROBLEM &p, const fx_tensor_map *maps, co
     fx_mbarrier_expect(c.full(), c_stages::STAGE_BYTES);
 #pragma unroll
     for (int t = 0; t < ENGINE::BT; t += 64)
-      fx_wgmma_load<ENGINE::BN, typename PROBLEM::second_segment::template b<0>>(p, maps + 2, c.address() + t / 64 * (ENGINE::BN / 64) * ENGINE::BOX_BYTES, c.full(), 0, at.batch, 0, at.n,
-                                                                                 i * ENGINE::BT + t);
+      fx_wgmma_load<ENGINE::BN, typename PROBLEM::second_segment::template b<0>>(p, maps + 2, nullptr, c.address() + t / 64 * (ENGINE::BN / 64) * ENGINE::BOX_BYTES, c.full(), 0, at.batch, 0, at.n,
+                                                                                 ENGINE::BN, i * ENGINE::BT + t);
     c.next();
   }
 }
@@ -420,7 +420,7 @@ FX_DEVICE void fx_chain_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long 
     fx_mbarrier_expect(shared + ENGINE::HAS_A, ENGINE::A_BYTES);
 #pragma unroll
     for (int k = 0; k < ENGINE::BK; k += 64)
-      fx_wgmma_load<ENGINE::BM, typename PROBLEM::first_segment::a>(p, maps, shared + k / 64 * CONSUMERS * ENGINE::BOX_BYTES, shared + ENGINE::HAS_A, 0, at.batch, 0, at.m, k);
+      fx_wgmma_load<ENGINE::BM, typename PROBLEM::first_segment::a>(p, maps, nullptr, shared + k / 64 * CONSUMERS * ENGINE::BOX_BYTES, shared + ENGINE::HAS_A, 0, at.batch, 0, at.m, ENGINE::BM, k);
     fx_chain_load_b<ENGINE>(p, maps, at, b, 0);
   }
   fx_chain_rows<ENGINE, PROBLEM> rows(p, at, (consumer < 0 ? 0 : consumer) * 64);

@@ -12,14 +12,19 @@ struct fx_tile {
   int n;      // first column
 };
 
-// fx_find_tile: tiles in groups of 8 rows of tiles, column by column within a group, so that concurrent blocks share operands in the L2 cache
-FX_DEVICE fx_tile fx_find_tile(int number, int m, int n, int BM, int BN) {
+// fx_find_place: tiles in groups of 8 rows of tiles, column by column within a group, so that concurrent blocks share operands in the L2 cache; m and n of the place are numbers of tiles
+FX_DEVICE fx_tile fx_find_place(int number, int tiles_m, int tiles_n) {
   const int GROUP = 8;
-  const int tiles_m = (m - 1) / BM + 1, tiles_n = (n - 1) / BN + 1;
   const int batch = (unsigned)number / (tiles_m * tiles_n), tile = (unsigned)number % (tiles_m * tiles_n);
   const int group_m = tile / (GROUP * tiles_n) * GROUP, in_group = tile % (GROUP * tiles_n);
   const int rows = tiles_m - group_m < GROUP ? tiles_m - group_m : GROUP;
-  return fx_tile{batch, (group_m + in_group % rows) * BM, in_group / rows * BN};
+  return fx_tile{batch, group_m + in_group % rows, in_group / rows};
+}
+
+// fx_find_tile: where a tile begins
+FX_DEVICE fx_tile fx_find_tile(int number, int m, int n, int BM, int BN) {
+  const fx_tile at = fx_find_place(number, (m - 1) / BM + 1, (n - 1) / BN + 1);
+  return fx_tile{at.batch, at.m * BM, at.n * BN};
 }
 
 // fx_nth_tile: a tile of a problem by its number

@@ -435,12 +435,12 @@ FX_DEVICE void fx_skinny_epilogue(const PROBLEM &p, const fx_tile &at) {
   }
 }
 
-// fx_skinny: computes this block's tile
+// fx_skinny: computes a tile, this block's
 template <class ENGINE, bool ALIGNED, class PROBLEM>
-FX_DEVICE void fx_skinny(const PROBLEM &p) {
+FX_DEVICE void fx_skinny(const PROBLEM &p, int number = blockIdx.x) {
   constexpr int SUMS = PROBLEM::SUMS;
   typedef typename ENGINE::sum sum;
-  const fx_tile at = fx_find_tile(blockIdx.x, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+  const fx_tile at = fx_find_tile(number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
   sum acc[SUMS][ENGINE::SUMS];
 #pragma unroll
   for (int i = 0; i < SUMS * ENGINE::SUMS; ++i) acc[i / ENGINE::SUMS][i % ENGINE::SUMS] = 0;

@@ -150,11 +150,29 @@ struct fx_wgmma_blocks {
 template <class OPERAND> FX_DEVICE constexpr auto fx_is_im2col(int) -> decltype(&OPERAND::load_pixels, true) { return true; }
 template <class OPERAND> FX_DEVICE constexpr bool fx_is_im2col(...) { return false; }
 
-// fx_wgmma_load: starts copying the boxes of one operand of a tile, SIZE of its m or n and a block of k
+// fx_has_tail: whether an operand has a tensor map of its last rows, those beyond multiples of 64
+template <class OPERAND> FX_DEVICE constexpr auto fx_has_tail(int) -> decltype(OPERAND::TAIL, true) { return true; }
+template <class OPERAND> FX_DEVICE constexpr bool fx_has_tail(...) { return false; }
+
+// fx_wgmma_bytes: how many bytes the boxes of one operand of a tile have, whose m or n ends `left` behind the tile's first: a box that lies outside as a whole is not copied, nor are rows beyond a tail.
+// What stays in the stage there reaches no sum inside.
+template <int SIZE, class OPERAND>
+FX_DEVICE unsigned fx_wgmma_bytes(int left) {
+  if constexpr (fx_has_tail<OPERAND>(0)) return min(left, SIZE) * 128;
+  else if constexpr (fx_is_im2col<OPERAND>(0)) return SIZE * 128;
+  else return min((left + 63) / 64, SIZE / 64) * 8192;
+}
+
+// fx_wgmma_load: starts copying the boxes of one operand of a tile, SIZE of its m or n, which ends `left` behind the first, and a block of k; tail: the map of its last rows
 template <int SIZE, class OPERAND, class PROBLEM>
-FX_DEVICE void fx_wgmma_load(const PROBLEM &p, const fx_tensor_map *map, unsigned to, unsigned full, int j, int batch, int outer, int mn, int k) {
+FX_DEVICE void fx_wgmma_load(const PROBLEM &p, const fx_tensor_map *map, const fx_tensor_map *tail, unsigned to, unsigned full, int j, int batch, int outer, int mn, int left, int k) {
 #pragma unroll
   for (int i = 0; i < SIZE / 64; ++i) {
+    if constexpr (!fx_is_im2col<OPERAND>(0)) {
+      const int rows = fx_has_tail<OPERAND>(0) || left <= i * 64 ? left - i * 64 : 64;
+      if (rows < 64) fx_unwritten(to + i * 8192 + max(rows, 0) * 128, 8192 - max(rows, 0) * 128);
+      if (rows <= 0) continue;
+    }
     if constexpr (fx_is_im2col<OPERAND>(0)) {
       OPERAND::load_pixels(p, map, to + i * 8192, full, outer, mn + i * 64, k);
     } else {
@@ -162,7 +180,7 @@ FX_DEVICE void fx_wgmma_load(const PROBLEM &p, const fx_tensor_map *map, unsigne
       at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 64 : k;
       at[1] = OPERAND::LAYOUT == FX_MN_MAJOR ? k : mn + i * 64;
       if constexpr (OPERAND::RANK > 2) OPERAND::place(p, j, batch, outer, at);
-      fx_tma_load(to + i * 8192, map, full, at);
+      fx_tma_load(to + i * 8192, fx_has_tail<OPERAND>(0) && i * 64 + 64 > left ? tail : map, full, at);
     }
   }
 }
@@ -174,20 +192,28 @@ struct fx_wgmma_producer {
 
   fx_wgmma_ring<ENGINE> &ring;  // of the block
   const fx_tile &at;            // the tile
-  const fx_tensor_map *map;     // of the segment's first operand
+  const fx_tensor_map *maps;    // of the launch
+  const fx_tensor_map *map = maps;  // of the segment's first operand
 
+  template <class OPERAND>
+  FX_DEVICE const fx_tensor_map *tail(int j) const {
+    if constexpr (fx_has_tail<OPERAND>(0)) return maps + (OPERAND::TAIL + j);
+    else return nullptr;
+  }
   template <class SEGMENT, int J, class PROBLEM>
   FX_DEVICE void load_b(const PROBLEM &p, int outer, int k) {
     if constexpr (J < SEGMENT::SUMS) {
-      fx_wgmma_load<ENGINE::BN, typename SEGMENT::template b<J>>(p, map + 1 + J, ring.address() + ENGINE::A_BYTES + J * ENGINE::B_BYTES, ring.full(), J, at.batch, outer, at.n, k);
+      typedef typename SEGMENT::template b<J> operand;
+      fx_wgmma_load<ENGINE::BN, operand>(p, map + 1 + J, tail<operand>(J), ring.address() + ENGINE::A_BYTES + J * ENGINE::B_BYTES, ring.full(), J, at.batch, outer, at.n, p.n() - at.n, k);
       load_b<SEGMENT, J + 1>(p, outer, k);
     }
   }
   template <class SEGMENT, class PROBLEM>
   FX_DEVICE void load(const PROBLEM &p, int outer, int k) {
+    typedef typename SEGMENT::a operand;
     fx_mbarrier_wait(ring.empty(), ring.parity ^ 1);
-    fx_mbarrier_expect(ring.full(), ENGINE::A_BYTES + SEGMENT::SUMS * ENGINE::B_BYTES);
-    fx_wgmma_load<ENGINE::BM, typename SEGMENT::a>(p, map, ring.address(), ring.full(), 0, at.batch, outer, at.m, k);
+    fx_mbarrier_expect(ring.full(), fx_wgmma_bytes<ENGINE::BM, operand>(p.m() - at.m) + SEGMENT::SUMS * fx_wgmma_bytes<ENGINE::BN, typename SEGMENT::template b<0>>(p.n() - at.n));
+    fx_wgmma_load<ENGINE::BM, operand>(p, map, tail<operand>(0), ring.address(), ring.full(), 0, at.batch, outer, at.m, p.m() - at.m, k);
     load_b<SEGMENT, 0>(p, outer, k);
     ring.next();
   }
@@ -439,37 +465,43 @@ FX_DEVICE void fx_wgmma_produce(const PROBLEM &p, const fx_tensor_map *maps, uns
   }
 }
 
-// fx_gemm_wgmma: computes this block's tile and those a whole grid on, of all `batches`; tiles are fewer than 2**31
-template <class ENGINE, class PROBLEM>
-FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long long batches) {
-  constexpr int CONSUMERS = ENGINE::CONSUMERS;
-  constexpr bool IS_PINGPONG = ENGINE::IS_PINGPONG;
-  const unsigned stages = fx_shared(fx_smem()), staging = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
-  const unsigned barriers = staging + CONSUMERS * 4 * ENGINE::STAGING_BYTES;
-  const unsigned tiles = fx_count_tiles<ENGINE>(p, batches);
-  const int group = threadIdx.x / 128;
-  fx_wgmma_ring<ENGINE> ring = {stages, barriers, 0, 0};
-  if (threadIdx.x == 0) ring.begin(1, IS_PINGPONG ? 4 : 4 * CONSUMERS);
-  fx_wgmma_start(maps);
+// fx_wgmma_load_tile: what the producer does for a tile
+template <class RING>
+struct fx_wgmma_load_tile {
+  RING ring;  // of the block
 
-  if (group == 0) {
-    fx_wgmma_produce<ENGINE, fx_wgmma_producer<ENGINE>>(p, maps, tiles, ring);
-    return;
+  template <class ENGINE, class PROBLEM>
+  FX_DEVICE void run(const PROBLEM &p, const fx_tensor_map *maps, const fx_tile &at) {
+    fx_wgmma_producer<ENGINE> producer = {ring, at, maps};
+    p.accumulate(producer);
   }
+};
 
-  fx_take_registers<ENGINE::CONSUMER_REGISTERS>();
-  const int consumer = group - 1, warp = threadIdx.x / 32 % 4;
-  const int part = IS_PINGPONG ? 0 : consumer * ENGINE::PARTS;  // of the tile's 64 rows each, the first of this consumer
-  const unsigned turn = IS_PINGPONG ? gridDim.x : 0;
-  fx_wgmma_blocks<ENGINE> blocks = {0};
-  p.accumulate(blocks);
-  if (IS_PINGPONG && consumer == 1) {
-    ring.skip(blocks.n);
-    fx_named_arrive(1, 256);  // the first consumer goes first
+// fx_wgmma_count_tile: how many blocks of k a tile has
+struct fx_wgmma_count_tile {
+  int n;
+
+  template <class ENGINE, class PROBLEM>
+  FX_DEVICE void run(const PROBLEM &p, const fx_tensor_map *, const fx_tile &) {
+    fx_wgmma_blocks<ENGINE> blocks = {0};
+    p.accumulate(blocks);
+    n = blocks.n;
   }
-#pragma unroll 1
-  for (unsigned number = blockIdx.x + consumer * turn; number < tiles; number += gridDim.x + turn) {
-    const fx_tile at = fx_nth_tile<ENGINE>(p, number);
+};
+
+// fx_wgmma_tile: what a consumer does for a tile: its products, then the epilogue; IS_ALONE: all tiles are of one problem
+template <class RING, bool IS_ALONE>
+struct fx_wgmma_tile {
+  RING ring;         // of the block
+  int consumer;      // its number
+  unsigned staging;  // of the warp, in shared memory
+  int skipped;       // blocks of k of the tile of the other consumer
+  bool hands_over;   // whether that one has a tile to come
+
+  template <class ENGINE, class PROBLEM>
+  FX_DEVICE void run(const PROBLEM &p, const fx_tensor_map *maps, const fx_tile &at) {
+    constexpr bool IS_PINGPONG = ENGINE::IS_PINGPONG;
+    const int warp = threadIdx.x / 32 % 4, part = IS_PINGPONG ? 0 : consumer * ENGINE::PARTS;  // of the tile's 64 rows each, the first of this consumer
     fx_wgmma_columns<ENGINE, PROBLEM> columns;  // of the first chunk; those of the next are asked for while one is worked on
     if (ENGINE::HAS_ROOM) columns.fetch(p, at.batch, at.n);
     // Several sums are begun by their first products: where a later segment's are set to 0 ptxas lets no products overlap (C7515). Of one, setting it takes fewer registers.
@@ -481,12 +513,93 @@ FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long l
     if constexpr (IS_PINGPONG) fx_named_barrier(1 + consumer, 256);  // the other one has started all its products
     fx_wgmma_consumer<ENGINE> mainloop = {acc, ring, (unsigned)part * ENGINE::BOX_BYTES, -1, {IS_SET}};
     p.accumulate(mainloop);
-    if (IS_PINGPONG && number + gridDim.x < tiles) fx_named_arrive(2 - consumer, 256);
+    if (IS_PINGPONG && hands_over) fx_named_arrive(2 - consumer, 256);
     mainloop.end();
-    if constexpr (IS_PINGPONG) ring.skip(blocks.n);
-    const unsigned own = staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES;
-    if constexpr (ENGINE::SLABS > 0) fx_wgmma_boxes<0, ENGINE>(p, maps, at, part * 64 + warp * 16, columns, acc, own);
-    else fx_wgmma_epilogue<ENGINE>(p, at, part * 64 + warp * 16, columns, acc, own);
+    if constexpr (IS_PINGPONG) ring.skip(skipped);
+    if constexpr (!IS_ALONE) {  // the boxes of another problem's tile lay elsewhere
+      if (threadIdx.x % 32 == 0) fx_tma_wait<0>();
+      fx_warp_barrier();
+    }
+    if constexpr (ENGINE::SLABS > 0) fx_wgmma_boxes<0, ENGINE>(p, maps, at, part * 64 + warp * 16, columns, acc, staging);
+    else fx_wgmma_epilogue<ENGINE>(p, at, part * 64 + warp * 16, columns, acc, staging);
   }
-  if (ENGINE::SLABS > 0 && threadIdx.x % 32 == 0) fx_tma_wait<0>();
+};
+
+// fx_wgmma_alone: one problem, as a list
+template <class ENGINE_, class PROBLEM>
+struct fx_wgmma_alone {
+  typedef ENGINE_ ENGINE;
+  static constexpr bool IS_LAST = true;
+
+  const PROBLEM &p;           // the problem
+  const fx_tensor_map *maps;  // of the launch
+
+  static FX_DEVICE constexpr int staging_bytes() { return ENGINE::STAGING_BYTES; }
+  FX_DEVICE int columns() const { return (int)((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN); }
+  template <class ACTION>
+  FX_DEVICE void at_column(ACTION &action, int batch, int row, int column) const {
+    action.template run<ENGINE>(p, maps, fx_tile{batch, row * ENGINE::BM, column * ENGINE::BN});
+  }
+};
+
+// fx_gemm_wgmma_beside: computes this block's tile and those a whole grid on, of all problems of a list (beside.cuh) and all `batches`; tiles are fewer than 2**31. The engines of a list have one ring
+template <class LIST>
+FX_DEVICE void fx_gemm_wgmma_beside(const LIST &list, long long batches) {
+  typedef typename LIST::ENGINE ENGINE;
+  typedef fx_wgmma_ring<ENGINE> ring;
+  constexpr int CONSUMERS = ENGINE::CONSUMERS;
+  constexpr bool IS_PINGPONG = ENGINE::IS_PINGPONG;
+  constexpr unsigned STAGING_BYTES = LIST::staging_bytes();
+  const unsigned stages = fx_shared(fx_smem()), staging = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
+  const ring begin = {stages, staging + CONSUMERS * 4 * STAGING_BYTES, 0, 0};
+  const int rows = (int)((list.p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM), columns = list.columns();
+  const unsigned tiles = (unsigned)((long long)rows * columns * batches);
+  const int group = threadIdx.x / 128;
+  if (threadIdx.x == 0) begin.begin(1, IS_PINGPONG ? 4 : 4 * CONSUMERS);
+  fx_wgmma_start(list.maps);
+
+  if (group == 0) {
+    fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
+    if (threadIdx.x == 0) {
+      fx_wgmma_load_tile<ring> load = {begin};
+#pragma unroll 1
+      for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
+        const fx_tile at = fx_find_place((int)number, rows, columns);
+        list.at_column(load, at.batch, at.m, at.n);
+      }
+    }
+    return;
+  }
+
+  fx_take_registers<ENGINE::CONSUMER_REGISTERS>();
+  const int consumer = group - 1;
+  const unsigned turn = IS_PINGPONG ? gridDim.x : 0;
+  fx_wgmma_tile<ring, LIST::IS_LAST> tile = {begin, consumer, staging + (consumer * 4 + threadIdx.x / 32 % 4) * STAGING_BYTES, 0, false};
+  fx_wgmma_count_tile blocks = {0};
+  if (LIST::IS_LAST || (IS_PINGPONG && blockIdx.x < tiles)) {
+    const fx_tile at = fx_find_place((int)blockIdx.x, rows, columns);
+    list.at_column(blocks, at.batch, at.m, at.n);
+  }
+  if (IS_PINGPONG && consumer == 1) {
+    tile.ring.skip(blocks.n);
+    fx_named_arrive(1, 256);  // the first consumer goes first
+  }
+#pragma unroll 1
+  for (unsigned number = blockIdx.x + consumer * turn; number < tiles; number += gridDim.x + turn) {
+    tile.hands_over = number + gridDim.x < tiles;
+    if (IS_PINGPONG && !LIST::IS_LAST && tile.hands_over) {
+      const fx_tile next = fx_find_place((int)(number + gridDim.x), rows, columns);
+      list.at_column(blocks, next.batch, next.m, next.n);
+    }
+    tile.skipped = blocks.n;
+    const fx_tile at = fx_find_place((int)number, rows, columns);
+    list.at_column(tile, at.batch, at.m, at.n);
+  }
+  if ((ENGINE::SLABS > 0 || !LIST::IS_LAST) && threadIdx.x % 32 == 0) fx_tma_wait<0>();
+}
+
+// fx_gemm_wgmma: likewise of one problem
+template <class ENGINE, class PROBLEM>
+FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long long batches) {
+  fx_gemm_wgmma_beside(fx_wgmma_alone<ENGINE, PROBLEM>{p, maps}, batches);
 }

@@ -41,8 +41,8 @@ template <class ENGINE>
 struct fx_wgmma_slice_producer : fx_wgmma_producer<ENGINE> {
   fx_wgmma_slice slice;
 
-  FX_DEVICE fx_wgmma_slice_producer(fx_wgmma_ring<ENGINE> &ring, const fx_tile &at, const fx_tensor_map *map, fx_wgmma_slice slice_)
-      : fx_wgmma_producer<ENGINE>{ring, at, map}, slice(slice_) {}
+  FX_DEVICE fx_wgmma_slice_producer(fx_wgmma_ring<ENGINE> &ring, const fx_tile &at, const fx_tensor_map *maps, fx_wgmma_slice slice_)
+      : fx_wgmma_producer<ENGINE>{ring, at, maps}, slice(slice_) {}
   template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
   FX_DEVICE void add(const PROBLEM &p) {
     const int blocks = (SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK;

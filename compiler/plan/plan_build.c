@@ -37,21 +37,35 @@ static void bins_grid(struct terms *x, const struct kernel *k, const struct sche
     terms_op(x, FX_T_MIN);
 }
 
+/* Whether entries of l's configuration f compute the tiles of several contractions beside each other. */
+static bool is_beside(const struct launch *l, const struct config *f) {
+    return l->n_beside > 1 && (f->takes_maps || f->is_skinny);
+}
+
+/* Tiles of a contraction, or of all those beside it. */
+static void tiles(struct terms *x, const struct kernel *k, const struct launch *l, const struct config *f) {
+    const struct gemm_shape *s = &l->kernel->gemm;
+    const int v = (int)(f - l->kernel->configs), n = is_beside(l, f) ? l->n_beside : 1;
+    terms_size(x, k, s->m.axes, s->m.n);
+    terms_constant(x, f->tile_m);
+    terms_op(x, FX_T_CDIV);
+    for (int i = 0; i < n; i++) {
+        const struct launch *each = n > 1 ? &l->beside[i] : l;
+        terms_size(x, k, each->kernel->gemm.n.axes, each->kernel->gemm.n.n);
+        terms_constant(x, n > 1 ? each->kernel->configs[v].tile_n : f->tile_n);
+        terms_op(x, FX_T_CDIV);
+        if (i) terms_op(x, FX_T_ADD);
+    }
+    terms_op(x, FX_T_MUL);
+    if (!s->batch.n) return;
+    terms_size(x, k, s->batch.axes, s->batch.n);
+    terms_op(x, FX_T_MUL);
+}
+
 static void grid(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     const struct kernel *k = c->graph->kernel;
     if (l->kernel->group->contraction) {
-        const struct gemm_shape *s = &l->kernel->gemm;
-        terms_size(x, k, s->m.axes, s->m.n);
-        terms_constant(x, f->tile_m);
-        terms_op(x, FX_T_CDIV);
-        terms_size(x, k, s->n.axes, s->n.n);
-        terms_constant(x, f->tile_n);
-        terms_op(x, FX_T_CDIV);
-        terms_op(x, FX_T_MUL);
-        if (s->batch.n) {
-            terms_size(x, k, s->batch.axes, s->batch.n);
-            terms_op(x, FX_T_MUL);
-        }
+        tiles(x, k, l, f);
         return;
     }
     if (l->kernel->row && l->kernel->row->run) {
@@ -319,6 +333,15 @@ static struct fx_expr written(
     return terms_done(&x);
 }
 
+/* What contractions beside each other have in common is read once. */
+static void subtract_shared(struct terms *x, const struct kernel *k, const struct operand *a) {
+    const struct tensor *t = a->window ? &a->window->tensor : &a->tensor;
+    terms_size(x, k, t->axes, t->n_axes);
+    terms_constant(x, tensor_bits(t) / 8);
+    terms_op(x, FX_T_MUL);
+    terms_op(x, FX_T_SUB);
+}
+
 /* Read and written, of one launch or of all its phases. */
 static struct fx_expr bytes(
     struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases) {
@@ -328,6 +351,7 @@ static struct fx_expr bytes(
         struct fx_expr in = traffic_read(c->graph, c->partition, phases[p].kernel),
                        out = traffic_written(c->graph, c->partition, phases[p].kernel);
         add_traffic(&x, &in, &n);
+        if (p && phases[p].n_beside) subtract_shared(&x, c->graph->kernel, &phases[p].kernel->gemm.segments[0].a);
         add_traffic(&x, &out, &n);
     }
     return terms_done(&x);
@@ -385,7 +409,7 @@ static struct terms phases_needs(
         for (int i = 0; p && i < more.n; i++) terms_push(&x, more.t[i].op, more.t[i].v);
         x.is_never |= more.is_never;
         if (x.n > from) terms_also(&x, &n, from);
-        if (phases[p].kernel->group->contraction) need_tiles(&x, &n, c, &phases[p], f);
+        if (phases[p].kernel->group->contraction && !(p && is_beside(phases, f))) need_tiles(&x, &n, c, &phases[p], f);
     }
     return x;
 }
@@ -395,7 +419,7 @@ static struct terms phases_needs(
 static struct fx_expr phases_grid(
     struct arena *a, const struct scheduled_graph *c, const struct launch *phases, int n_phases, int v) {
     struct terms x = {.a = a};
-    if (n_phases == 1) {
+    if (n_phases == 1 || is_beside(phases, &phases->kernel->configs[v])) {
         blocks(&x, c, phases, &phases->kernel->configs[v]);
         return terms_done(&x);
     }
@@ -484,7 +508,8 @@ static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c,
         .base = t->param >= 0 ? (struct fx_arg){FX_ARG_PARAM, t->param} : (struct fx_arg){FX_ARG_BUFFER, t->buffer},
         .dtype = shape->is_whole ? FX_U32 : t->dtype, /* words, not rounded */
         .offset = poly_expr(a, g, t, &t->view->offset),
-        .rank = MAP_INNER + n};
+        .rank = MAP_INNER + n,
+        .is_tail = m->is_tail};
     for (int i = 0; i < MAP_INNER; i++) {
         const struct axis_list *l = inner[o->layout == LAYOUT_MN_MAJOR ? 1 - i : i];
         out.extents[i] = size_expr(a, k, l, -1);
@@ -538,6 +563,7 @@ static struct fx_map build_store_map(struct arena *a, const struct scheduled_gra
 
 static const char *phases_config(struct arena *a, const struct launch *phases, int n_phases, int v) {
     const char *text = phases->kernel->configs[v].text;
+    if (is_beside(phases, &phases->kernel->configs[v])) return arena_printf(a, "%d beside each other, %s", n_phases, text);
     for (int p = 1; p < n_phases; p++) text = arena_printf(a, "%s; then %s", text, phases[p].kernel->configs[v].text);
     return text;
 }
@@ -552,13 +578,14 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
     const struct plan_launch *d, struct fx_launch *out) {
     int n = phases->kernel->n_configs;
     struct fx_variant *variants = NEW_ARRAY(a, struct fx_variant, n);
-    const struct launch *leader = phases + (phases_leader(c, (struct launch_phases){d->first, d->n}) - d->first);
+    const struct launch *leader = phases + (phases_leader(c, (struct launch_phases){.first = d->first, .n = d->n}) - d->first);
     *out = (struct fx_launch){.name = d->name,
         .driver = phases_driver(a, phases, d->n),
         .flops = flops(a, c, phases, d->n),
         .bytes = bytes(a, c, phases, d->n),
         .written = written(a, c, phases, d->n),
         .n_phases = d->n,
+        .is_beside = phases->n_beside > 1,
         .n_args = d->n_args,
         .n_variants = n,
         .args = d->args,
@@ -566,7 +593,7 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
         .variants = variants};
     struct fx_map *maps = NEW_ARRAY(a, struct fx_map, d->n_maps + 1);
     for (int i = 0; i < d->n_maps; i++)
-        maps[i] = d->maps[i].store ? build_store_map(a, c, &phases->kernel->gemm, d->maps[i].store)
+        maps[i] = d->maps[i].store ? build_store_map(a, c, d->maps[i].shape, d->maps[i].store)
                   : d->maps[i].operand->window ? build_im2col(a, c, &d->maps[i])
                                                : build_map(a, c, &d->maps[i]);
     out->maps = maps;

@@ -142,12 +142,19 @@ static void join_operands(struct arena *a, const struct gemm_shape *shape, bool 
 }
 
 /* The operands of a launch whose entries take tensor maps, and what they store by them. */
-static void join_maps(struct arena *a, const struct scheduled *s, struct plan_launch *d) {
+static void join_maps(
+    struct arena *a, const struct scheduled_graph *c, const struct scheduled *s, struct plan_launch *d) {
     if (!has_maps(s)) return;
+    const int first = d->n_maps;
     if (s->chain) join_operands(a, &s->chain->first, true, d);
     join_operands(a, s->chain ? &s->chain->second : &s->gemm, !s->chain, d);
     for (int i = 0; stores_boxes(s) && i < s->group->n_stores; i++)
-        PUSH(a, d->maps, d->n_maps) = (struct map){.store = &s->group->stores[i]};
+        PUSH(a, d->maps, d->n_maps) = (struct map){.shape = &s->gemm, .store = &s->group->stores[i]};
+    for (int i = first, n = d->n_maps; i < n; i++) {
+        struct map m = d->maps[i];
+        m.is_tail = true;
+        if (!m.store && has_tail(c->graph, s, m.operand, m.is_a)) PUSH(a, d->maps, d->n_maps) = m;
+    }
 }
 
 /* The entries of one launch and what they take. */
@@ -170,7 +177,7 @@ static void name_entries(struct cx *cx, struct scheduled_graph *c, struct launch
                                                                      named->configs[e].suffix, *pass ? "_" : "", pass)),
             (*number)++};
     join_args(a, c, phases, out);
-    join_maps(a, s, out);
+    for (int i = 0; i < j.n; i++) join_maps(a, c, &s[i], out);
 }
 
 struct unit *unit_build(struct cx *cx, const char *file, struct scheduled_graph **kernels, int n_kernels) {
@@ -200,6 +207,11 @@ struct unit *unit_build(struct cx *cx, const char *file, struct scheduled_graph 
             l->stride_names = names.strides;
             choose_args(u, c, l);
         }
+        for (int j = 0; j < c->n_launches; j++)
+            for (int k = 0; c->launches[j].is_beside && k < c->launches[j].n; k++) {
+                struct launch *l = &u->launches[i][c->launches[j].first + k];
+                l->beside = &u->launches[i][c->launches[j].first], l->n_beside = c->launches[j].n;
+            }
         u->joined[i] = NEW_ARRAY(a, struct plan_launch, c->n_launches + 1);
         for (int j = 0; j < c->n_launches; j++)
             name_entries(

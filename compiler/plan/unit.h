@@ -19,6 +19,8 @@ struct launch { /* one GPU kernel of the file, or a phase of one: what its struc
     int n_args;
     struct fx_arg *args;     /* what the struct is made of, in order */
     bool *axis_used;         /* by axis: some tensor it touches has it */
+    const struct launch *beside; /* of contractions whose tiles stand beside each other in one launch: the first one, */
+    int n_beside;                /* and how many they are; else 0 */
 };
 
 struct plan_launch { /* one launch of the plan: its entries run its phases one after another */
@@ -29,15 +31,17 @@ struct plan_launch { /* one launch of the plan: its entries run its phases one a
     struct fx_arg
         *args; /* what an entry takes, in order: all that its phases do, then flags where blocks wait for each other */
     int n_maps;
-    struct map *maps; /* segment by segment, A, unless a driver makes it, and then every B, then what is stored by maps:
-                         what entries of sm_90a take behind all that */
+    struct map *maps; /* segment by segment, A, unless a driver makes it, and then every B, then what is stored by maps,
+                         then of operands again the last rows, where they are fewer than a box has: what entries of
+                         sm_90a take behind all that */
 };
 
 struct map { /* a tensor map of a launch */
-    const struct gemm_shape *shape; /* of an operand; else NULL */
-    const struct segment *segment;  /* likewise */
-    const struct operand *operand; /* in memory */
+    const struct gemm_shape *shape; /* of the contraction */
+    const struct segment *segment;  /* of an operand */
+    const struct operand *operand; /* in memory; else NULL */
     bool is_a;
+    bool is_tail;                  /* of an operand: its box has the last rows alone */
     const struct store *store;     /* or what is stored */
 };
 

@@ -179,13 +179,13 @@ static bool is_side_product(const struct launch *phases, int n_phases, int p) {
     const struct scheduled *s = phases[p].kernel;
     bool stores_buffer = false;
     for (int i = 0; i < s->group->n_stores; i++) stores_buffer |= s->group->stores[i].buffer >= 0;
-    return p + 1 < n_phases && stores_buffer;
+    return p + 1 < n_phases && stores_buffer && !phases->n_beside;
 }
 
 /* Of a launch of several phases: the leader's schedule, and the sums of what the phases take. */
 static struct receipt_launch launch_of(
     const struct facts *f, const struct launch *phases, const struct plan_launch *d, const struct fx_launch *launch) {
-    const struct scheduled *s = f->chosen->kernels + phases_leader(f->chosen, (struct launch_phases){d->first, d->n});
+    const struct scheduled *s = f->chosen->kernels + phases_leader(f->chosen, (struct launch_phases){.first = d->first, .n = d->n});
     struct receipt_launch out = {
         .launch = launch, .schedule = s->schedule->name, .n_rejected = s->n_rejected, .rejected = s->rejected};
     out.bytes = size_of(f, &launch->bytes);

@@ -126,7 +126,9 @@ static void put_launch(struct buf *out, const struct receipt *r, int i) {
     bool is_chosen = false;
     buf_printf(out, "  kernel %d of %d: %s, driver %s, schedule %s\n", i + 1, r->n_launches, l->launch->name,
         l->launch->driver, l->schedule);
-    if (l->launch->n_phases > 1)
+    if (l->launch->is_beside)
+        buf_printf(out, "    %d groups of one launch, their tiles beside each other\n", l->launch->n_phases);
+    else if (l->launch->n_phases > 1)
         buf_printf(out, "    %d phases of one launch%s\n", l->launch->n_phases,
             l->launch->is_cooperative ? ", between which all blocks wait for each other" : "");
     for (int j = 0; j < l->n_copies; j++)
@@ -266,7 +268,8 @@ static void put_brief_launch(struct buf *out, const struct receipt *r, int i) {
     bool is_chosen = false;
     buf_printf(out, "  kernel %d, %s: %s", i + 1, l->launch->name, l->launch->driver);
     if (strcmp(l->launch->driver, l->schedule) != 0) buf_printf(out, " by %s", l->schedule);
-    if (l->launch->n_phases > 1) buf_printf(out, " in %d phases", l->launch->n_phases);
+    if (l->launch->is_beside) buf_puts(out, " beside each other");
+    else if (l->launch->n_phases > 1) buf_printf(out, " in %d phases", l->launch->n_phases);
     if (l->bytes.is_known) buf_puts(out, ", "), put_scaled(out, l->bytes.value, "B");
     if (l->flops.is_known && l->flops.value > 0) buf_puts(out, ", "), put_scaled(out, l->flops.value, "flop");
     buf_puts(out, ", ");

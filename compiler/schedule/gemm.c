@@ -477,15 +477,16 @@ double gemm_epilogue_cycles(int elements, int warpgroups, int n_sums, double ins
 /* Whether the copies of a configuration bring o, so that nothing is computed. */
 static bool is_copied(const struct config *f, const struct operand *o) { return f->takes_maps && o->window; }
 
-/* Cycles of all SMs for a configuration: rounds of tiles, each all the segments and an epilogue. Two tiles in turns
- * take as long as their mainloops, or half of all they do. */
+/* Cycles of all SMs for a configuration: rounds of tiles, each all the segments and an epilogue; `others`: columns of
+ * tiles of the same launch that are another kernel's. Two tiles in turns take as long as their mainloops, or half of all
+ * they do. */
 static double tile_cycles(const struct graph *g, const struct scheduled *s, const struct config *f, double epilogue,
-    double *flops, double *computed_ops) {
+    double others, double *flops, double *computed_ops) {
     const struct gemm_shape *shape = &s->gemm;
     double sms = g->cx->arch->sms, batches = nominal_size(g, shape->batch.axes, shape->batch.n),
            m = nominal_size(g, shape->m.axes, shape->m.n), n = nominal_size(g, shape->n.axes, shape->n.n);
     double rows = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m),
-           cols = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n),
+           own = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), cols = own + others,
            blocks = f->splits_k ? arch_cluster_blocks(g->cx->arch, batches * rows * cols) : 1,
            rounds = (double)(int64_t)((batches * rows * cols * blocks + sms - 1) / sms), tile = 0;
     *flops = *computed_ops = 0;
@@ -497,7 +498,7 @@ static double tile_cycles(const struct graph *g, const struct scheduled *s, cons
             walked = ceil(inner / f->tile_k) * f->tile_k * outer;
         tile += 2.0 * f->tile_m * f->tile_n * e->n_sums * walked / f->rate;
         *flops += 2 * batches * m * n * k * e->n_sums;
-        if (!is_copied(f, &e->a)) *computed_ops += batches * k * m * cols * e->a.ops;
+        if (!is_copied(f, &e->a)) *computed_ops += batches * k * m * own * e->a.ops;
         for (int j = 0; j < e->n_sums; j++)
             if (!is_copied(f, &e->b[j])) *computed_ops += batches * k * n * rows * e->b[j].ops;
     }
@@ -528,7 +529,7 @@ void gemm_price(const struct graph *g, const struct partition *p, struct schedul
         double epilogue = f->epilogue > 0
                               ? f->epilogue
                               : gemm_epilogue_cycles(f->tile_m * f->tile_n, warpgroups, s->group->n_sums, instructions),
-               cycles = tile_cycles(g, s, f, epilogue, &flops, &ops),
+               cycles = tile_cycles(g, s, f, epilogue, 0, &flops, &ops),
                seconds = cycles / arch_all_cycles(g->cx->arch) + gemm_computed_seconds(g, ops);
         if (least < 0 || seconds < least) least = seconds;
         s->flops = flops;
@@ -539,4 +540,33 @@ void gemm_price(const struct graph *g, const struct partition *p, struct schedul
         s->seconds = skinny_seconds(g, s, &s->configs[i], s->bytes);
         break;
     }
+}
+
+static double tile_columns(const struct graph *g, const struct scheduled *s, const struct config *f) {
+    return ceil(nominal_size(g, s->gemm.n.axes, s->gemm.n.n) / f->tile_n);
+}
+
+/* The kernels share rounds of tiles, by their columns, and read their A once. */
+double gemm_price_beside(const struct graph *g, struct scheduled *const *kernels, int n) {
+    double least = -1, apart = 0, bytes = 0, flops, ops;
+    for (int i = 0; i < n; i++) {
+        apart += kernels[i]->seconds;
+        bytes += kernels[i]->bytes - (i ? tensor_bytes(g, &kernels[i]->gemm.segments[0].a.tensor) : 0);
+    }
+    for (int v = 0; v < kernels[0]->n_configs; v++) {
+        if (is_skinny_here(g, kernels[0], &kernels[0]->configs[v])) return apart;
+        if (!kernels[0]->configs[v].takes_maps) continue;
+        double columns = 0, seconds = 0;
+        for (int i = 0; i < n; i++) columns += tile_columns(g, kernels[i], &kernels[i]->configs[v]);
+        for (int i = 0; i < n && columns > 0; i++) {
+            const struct config *f = &kernels[i]->configs[v];
+            double own = tile_columns(g, kernels[i], f);
+            seconds += own / columns * tile_cycles(g, kernels[i], f, f->epilogue, columns - own, &flops, &ops);
+        }
+        seconds /= arch_all_cycles(g->cx->arch);
+        if (least < 0 || seconds < least) least = seconds;
+    }
+    double memory = bytes / g->cx->arch->copied, joined = least > memory ? least : memory;
+    for (int i = 0; i < n; i++) kernels[i]->seconds *= joined / apart;
+    return joined;
 }

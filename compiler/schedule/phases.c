@@ -224,7 +224,7 @@ static const char *size_text(struct arena *a, double bytes) {
 
 /* Whether launches i and i + 1 may be one; if not, the reason, of the first such pair. */
 static bool may_join(struct cx *cx, struct scheduled_graph *c, int i) {
-    struct launch_phases j = {c->launches[i].first, c->launches[i].n + c->launches[i + 1].n};
+    struct launch_phases j = {.first = c->launches[i].first, .n = c->launches[i].n + c->launches[i + 1].n};
     const struct buffer *large = first_large(c, j.first, j.first + j.n - 1);
     if (!large || c->why_apart) return !large;
     struct tensor t = tensor_of_buffer(c->graph, c->partition, (int)(large - c->partition->buffers));
@@ -237,7 +237,7 @@ static bool may_join(struct cx *cx, struct scheduled_graph *c, int i) {
 }
 
 static bool join(struct cx *cx, struct scheduled_graph *c, int i) {
-    struct launch_phases j = {c->launches[i].first, c->launches[i].n + c->launches[i + 1].n};
+    struct launch_phases j = {.first = c->launches[i].first, .n = c->launches[i].n + c->launches[i + 1].n};
     struct scheduled *before = NEW_ARRAY(&cx->arena, struct scheduled, j.n);
     double seconds = c->seconds;
     memcpy(before, &c->kernels[j.first], (size_t)j.n * sizeof *before);

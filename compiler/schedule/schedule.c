@@ -1,5 +1,6 @@
 /* Chooses among the partitions the fuse pass proposed: schedules every group of each, adds up the predicted times,
  * takes the cheapest the contract (`fuse:`, `kernels:`) allows. */
+#include "schedule/beside.h"
 #include "schedule/bins.h"
 #include "schedule/traffic.h"
 
@@ -178,8 +179,9 @@ static struct scheduled_graph *schedule_partition(struct cx *cx, const struct gr
             if (s.bins && s.pass) bins_finish(each);
         }
     }
-    for (int i = 0; i < c->n_kernels; i++) PUSH(&cx->arena, c->launches, c->n_launches) = (struct launch_phases){i, 1};
+    for (int i = 0; i < c->n_kernels; i++) PUSH(&cx->arena, c->launches, c->n_launches) = (struct launch_phases){.first = i, .n = 1};
     const int n_free = phases_join_copies(cx, c); /* phases that nobody waits for */
+    if (!p->is_separate) beside_join(cx, c, wanted_launches(g->kernel), LAUNCH_SECONDS);
     if (wanted_launches(g->kernel)) phases_join(cx, c, wanted_launches(g->kernel));
     for (int i = 0; i < c->n_kernels; i++) c->has_flags |= c->kernels[i].has_flags;
     c->seconds += c->n_launches * LAUNCH_SECONDS + (c->n_kernels - c->n_launches - n_free) * PHASE_SECONDS;

@@ -162,6 +162,8 @@ struct proposal { /* a partition that was not taken */
 struct launch_phases { /* a launch of the plan: kernels in order, of which each but the first is a phase behind the one
                           before */
     int first, n; /* in chosen->kernels; where n > 1 their configs are parallel: entry v runs configs[v] of each */
+    bool is_beside; /* no phases, but contractions whose tiles stand beside each other, where entry v takes tensor maps
+                     * or is of the skinny driver */
 };
 
 struct scheduled_graph { /* the partition taken, each group scheduled */
@@ -274,5 +276,7 @@ double gemm_computed_seconds(const struct graph *g, double ops);
 double gemm_epilogue_cycles(int elements, int warpgroups, int n_sums, double instructions);
 int gemm_vector(const struct graph *g, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
+/* Gives kernels beside each other, of parallel configurations, the price of one launch, and returns it. */
+double gemm_price_beside(const struct graph *g, struct scheduled *const *kernels, int n);
 
 #endif

@@ -3,6 +3,9 @@
  * In: a group as for the other engines. Out: configurations for aligned operands, and behind them those of the mma
  * engine, which take what is not aligned. */
 #include "schedule/wgmma.h"
+
+#include <string.h>
+
 #include "schedule/im2col.h"
 #include "schedule/skinny.h"
 
@@ -28,10 +31,12 @@ static const struct wgmma_tile {
 } tiles[] = {
     {128, 128, 2, true, 1, 1, 32, 3300, 3300, 1650, true, false},
     {128, 192, 2, true, 1, 1, 32, 3300, 3300, 1850, false, false},
-    {128, 256, 2, false, 1, 1, 32, 3280, 3280, 1720, false, false},
+    {128, 256, 2, false, 1, 1, 32, 3310, 3310, 1720, false, false},
     {192, 192, 3, false, 1, 1, 32, 3280, 3280, 1760, false, false},
     {64, 128, 2, true, 1, 1, 64, 2700, 2700, 1070, false, false},
     {64, 64, 2, true, 1, 1, 32, 1770, 1770, 725, true, false},
+    {64, 256, 2, true, 1, 1, 32, 3000, 3000, 0, false, false},
+    {128, 64, 2, true, 1, 1, 32, 2720, 2720, 0, false, false},
     {128, 64, 2, true, 2, 2, 32, 2900, 2600, 1300, false, false},
     {64, 128, 2, true, 2, 2, 32, 3080, 2600, 1720, false, false},
     {128, 128, 2, false, 2, 3, 32, 3300, 3300, 1800, true, false},
@@ -82,6 +87,32 @@ bool stores_boxes(const struct scheduled *s) {
     for (int i = 0; i < s->n_configs; i++)
         if (s->configs[i].stores_boxes) return true;
     return false;
+}
+
+/* With m or n contiguous a box is rows of k. Extents that are fixed may leave none over. */
+bool has_tail(const struct graph *g, const struct scheduled *s, const struct operand *o, bool is_a) {
+    const struct axis_list *mn = is_a ? &s->gemm.m : &s->gemm.n;
+    int64_t size = 1;
+    if (s->chain || s->gemm.is_split || s->gemm.is_whole || o->window || o->layout != LAYOUT_K_MAJOR) return false;
+    for (int i = 0; i < mn->n; i++) {
+        int64_t extent = g->kernel->axes[mn->axes[i]].extent;
+        if (extent < 0) return true;
+        size = size * (extent % MAP_BOX) % MAP_BOX;
+    }
+    return size != 0;
+}
+
+int tail_map(const struct graph *g, const struct scheduled *s, int segment, bool is_a) {
+    const struct gemm_shape *shape = &s->gemm;
+    int n = stores_boxes(s) ? s->group->n_stores : 0;
+    for (int i = 0; i < shape->n_segments; i++) n += 1 + shape->segments[i].n_sums;
+    for (int i = 0; i <= segment; i++) {
+        if (i == segment && is_a) return n;
+        const struct segment *e = segment_by_maps(&shape->segments[i]);
+        n += has_tail(g, s, &e->a, true);
+        for (int j = 0; i < segment && j < e->n_sums; j++) n += has_tail(g, s, &e->b[j], false);
+    }
+    return n;
 }
 
 /* A stride that a tensor map can hold: of one sign. */
@@ -231,7 +262,7 @@ static const char *engine(
 
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
 static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct wgmma_tile *e,
-    double instructions, bool stores_any) {
+    double instructions, bool stores_any, int most) {
     int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = stores_any ? 1 : gemm_vector(g, s, 8),
         beside = !e->splits_k && are_beside(s, e->bn) ? n_sums : 1,
         n_boxes = stores_any || e->splits_k ? 0 : count_boxes(g, p, s, vector),
@@ -242,9 +273,10 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         if (most_stages(g, e, b_tiles, n_sums, n_boxes) > stages)
             stages = most_stages(g, e, b_tiles, n_sums, slabs = n_boxes);
     }
+    if (stages > most) stages = most;
     if (n_sums < e->least_sums || n_sums > e->most_sums || (!n_boxes && e->chunk / vector > 32)) return;
     const bool is_split = s->gemm.is_split, is_tf32 = !is_split && s->gemm.a_dtype == FX_F32;
-    if (e->splits_k && is_tf32) return;
+    if (is_tf32 && !e->rate_tf32) return;
     if (stages < LEAST_STAGES + is_split) return;
     const double rate = is_tf32 ? e->rate_tf32 : b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart;
     const int k = K_BYTES / (is_tf32 ? 4 : 2);
@@ -277,6 +309,20 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
             stores_any ? ", stores of any alignment" : "")};
 }
 
+void wgmma_limit_stages(
+    const struct graph *g, const struct partition *p, const struct scheduled *s, struct config *f, int stages) {
+    double instructions = group_footprint(g, p, s->group).instructions;
+    struct scheduled *t = NEW(&g->cx->arena, struct scheduled);
+    for (int i = 0; i < (int)(sizeof tiles / sizeof *tiles); i++) {
+        *t = *s;
+        t->n_configs = 0;
+        add_config(g, p, t, &tiles[i], instructions, f->stores_any, stages);
+        if (!t->n_configs || strcmp(t->configs[0].suffix, f->suffix) != 0) continue;
+        *f = t->configs[0];
+        return;
+    }
+}
+
 /* Whether some extents meet what the tiles need: offsets of windows have few bits. */
 static bool is_possible(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     const struct scheduled_graph c = {.graph = g, .partition = p};
@@ -297,9 +343,9 @@ static bool configure(const struct graph *g, const struct partition *p, struct s
     const int n_tiles = s->gemm.is_split ? sizeof split_tiles / sizeof *tiles : sizeof tiles / sizeof *tiles;
     if (!s->gemm.is_split) skinny_add(g, p, s, &skinny, true);
     int n_skinny = s->n_configs;
-    for (int i = 0; i < n_tiles; i++) add_config(g, p, s, &all[i], instructions, false);
+    for (int i = 0; i < n_tiles; i++) add_config(g, p, s, &all[i], instructions, false, MOST_STAGES);
     for (int i = 0; i < n_tiles; i++)
-        if (all[i].stores_any) add_config(g, p, s, &all[i], instructions, true);
+        if (all[i].stores_any) add_config(g, p, s, &all[i], instructions, true, MOST_STAGES);
     if (s->n_configs == n_skinny) return *why_not = schedule_no_room(g), false;
     if (s->wants_windows && !is_possible(g, p, s))
         return *why_not = "a window reaches too far, or its channels are no multiple of 8", false;

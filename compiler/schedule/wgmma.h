@@ -27,4 +27,12 @@ bool are_mappable(const struct graph *g, const struct gemm_shape *shape, bool ha
 bool has_maps(const struct scheduled *s);
 bool stores_boxes(const struct scheduled *s);
 
+/* Whether operand o of s, its A or a B, has a tensor map more, whose boxes are the last rows of m or n that are left of
+ * MAP_BOX; number of the first such map of a segment's A, or of its B's, among the launch's. */
+bool has_tail(const struct graph *g, const struct scheduled *s, const struct operand *o, bool is_a);
+int tail_map(const struct graph *g, const struct scheduled *s, int segment, bool is_a);
+/* Makes configuration f of s, which takes tensor maps, one of so many stages, fewer than it has. */
+void wgmma_limit_stages(
+    const struct graph *g, const struct partition *p, const struct scheduled *s, struct config *f, int stages);
+
 #endif

@@ -100,6 +100,7 @@ void plan_print_map(struct buf *out, const struct fx_kernel *k, const struct fx_
     }
     buf_puts(out, "; box ");
     for (int i = 0; i < m->rank && m->box[i]; i++) buf_printf(out, "%s%d", i ? " x " : "", m->box[i]);
+    if (m->is_tail) buf_puts(out, " or what is left of it");
     for (int i = 0; m->is_im2col && i < m->rank - 2; i++) {
         buf_puts(out, i ? ", " : "; im2col from ");
         plan_print_expr(out, k, &m->first[i]);
@@ -137,7 +138,10 @@ static void print_launch(struct buf *out, const struct fx_kernel *k, const struc
         buf_printf(out, "%s%s", i ? ", " : "", plan_arg_name(out->arena, k, &l->args[i]));
     buf_puts(out, ")\n");
     if (l->n_phases > 1)
-        buf_printf(out, "    %d phases%s\n", l->n_phases, l->is_cooperative ? ", all blocks resident at once" : "");
+        buf_printf(out, "    %d %s\n", l->n_phases,
+            l->is_cooperative ? "phases, all blocks resident at once"
+            : l->is_beside    ? "groups, their tiles beside each other"
+                              : "phases");
     print_labelled(out, k, "    flops ", &l->flops);
     print_labelled(out, k, "    bytes ", &l->bytes);
     for (int i = 0; i < l->n_maps; i++) {

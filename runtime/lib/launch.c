@@ -117,6 +117,7 @@ static fx_status encode_map(const fx_prepared *p, const struct fx_map *m, uint64
         strides[i] = extent == 1 ? ALIGN : (uint64_t)(stride * bytes);
         is_apart |= i && strides[i] % ALIGN;
         box[i] = (unsigned)m->box[i], steps[i] = 1;
+        if (i == 1 && m->is_tail && extent % box[i]) box[i] = (unsigned)(extent % box[i]);
     }
     if (!is_known || !find_corners(m, env, extents, lower, upper))
         return error_set(FX_ERR_USAGE, "kernel %s: a tensor map overflows", p->kernel->name);

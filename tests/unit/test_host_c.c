@@ -362,6 +362,9 @@ static void expect_map(
         is_apart |= d && extent != 1 && bytes * value_of(&m->strides[d], env) % 16;
     }
     if (m->is_stored && is_apart) return;
+    int box[FX_MAX_MAP_RANK];
+    memcpy(box, m->box, sizeof box);
+    if (m->is_tail && value_of(&m->extents[1], env) % box[1]) box[1] = (int)(value_of(&m->extents[1], env) % box[1]);
     *words++ = base + bytes * (unsigned long long)value_of(&m->offset, env);
     *words++ = (m->dtype == FX_U32 ? 2 : m->dtype == FX_F16 ? 6 : 9) * 8u + (unsigned)m->rank;
     for (int d = 0; d < m->rank; d++) {
@@ -369,9 +372,9 @@ static void expect_map(
         *words++ = (unsigned long long)extent;
         if (d)
             *words++ = (extent == 1 ? 16 : bytes * (unsigned long long)value_of(&m->strides[d], env)) << 16 |
-                       (unsigned)m->box[d];
+                       (unsigned)box[d];
     }
-    *words++ = (unsigned)m->box[0];
+    *words++ = (unsigned)box[0];
     for (int d = 0; m->is_im2col && d < m->rank - 2; d++) {
         int64_t lower = value_of(&m->first[d], env),
                 upper = value_of(&m->last[d], env) - (value_of(&m->extents[1 + d], env) - 1);
