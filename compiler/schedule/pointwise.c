@@ -1,6 +1,6 @@
 /* The pointwise driver: every element of the output space once. Columns are the longest run of last axes that lies
- * adjacent and last in every tensor that has any of it; rows are the rest. Where some tensor has a label of rows
- * contiguous, a block takes a tile of both. */
+ * adjacent and last in every tensor that has any of it, at least a vector of the first output; rows are the rest. Where
+ * some tensor has a label of rows contiguous, a block takes a tile of both. */
 #include <string.h>
 
 #include "schedule/schedule.h"
@@ -51,6 +51,25 @@ static bool is_turned(const struct graph *g, const struct tensor *t, const struc
     int64_t extent = g->kernel->axes[last].extent;
     if (t->axes[t->n_axes - 1] != last || (extent >= 0 && extent < LEAST)) return false;
     return tensor_axis(t, shape->cols.axes[shape->cols.n - 1]) >= 0;
+}
+
+/* As many labels more from the end of rows as make n columns, if fixed extents are too few. Tensors that have them in
+ * another order are then read and written element by element, out still as vectors. What is decoded stays a row. */
+static void widen_columns(const struct graph *g, int n, const bool *is_decoded, struct pointwise_shape *shape) {
+    int64_t size = 1;
+    for (int i = 0; i < shape->cols.n && size < n; i++) {
+        int64_t extent = g->kernel->axes[shape->cols.axes[i]].extent;
+        size = extent < 0 ? n : size * extent;
+    }
+    while (size < n && shape->rows.n) {
+        int axis = shape->rows.axes[shape->rows.n - 1];
+        if (is_decoded && is_decoded[axis]) return;
+        shape->rows.n--;
+        memmove(shape->cols.axes + 1, shape->cols.axes, (size_t)shape->cols.n++ * sizeof axis);
+        shape->cols.axes[0] = axis;
+        int64_t extent = g->kernel->axes[axis].extent;
+        size = extent < 0 ? n : size * extent;
+    }
 }
 
 /* Where labels are decoded, columns are the last one alone: what depends on the others is then computed once for all
@@ -112,15 +131,17 @@ bool schedule_pointwise_configure(
     for (int i = 0; i < r->n_stores; i++) tensors[n++] = tensor_of_store(g, p, &r->stores[i]);
     struct tensor out = tensor_of_store(g, p, &r->stores[0]);
     struct footprint f = group_footprint(g, p, r);
-    choose_columns(&out, tensors, n, f.is_general && !f.has_loops ? find_decoded(g, p, r) : NULL, &s->pointwise);
+    const bool *is_decoded = f.is_general && !f.has_loops ? find_decoded(g, p, r) : NULL;
+    choose_columns(&out, tensors, n, is_decoded, &s->pointwise);
     for (int i = 0; i < n; i++)
         if (fx_dtype_bits(tensors[i].dtype) / 8 < narrowest) narrowest = fx_dtype_bits(tensors[i].dtype) / 8;
+    int vector = f.has_loops || narrowest == 0 ? 1 : 16 / narrowest;
+    if (!out.is_strided) widen_columns(g, vector, is_decoded, &s->pointwise);
     /* What a thread fetches before it stores must stay in registers. */
     int n_along = 0;
     for (int i = 0; i < n - r->n_stores; i++) n_along += find_run(&tensors[i], &s->pointwise.cols) != -2;
     struct chunk chunks[MAX_CHUNKS];
     n_along += group_chunks(g, p, r, &s->pointwise.cols, chunks, MAX_CHUNKS);
-    int vector = f.has_loops || narrowest == 0 ? 1 : 16 / narrowest;
     bool is_strided = false; /* addresses of single elements take registers too */
     for (int i = 0; i < n; i++) is_strided |= tensors[i].is_strided;
     while (vector > 1 && vector * n_along > (is_strided ? 32 : 96)) vector /= 2;
