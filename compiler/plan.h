@@ -113,7 +113,7 @@ struct fx_param {
 
 enum fx_buffer_kind {
     FX_BUFFER_WORKSPACE,
-    FX_BUFFER_FLAGS, /* by which the blocks of a launch wait for each other: needs no preparation */
+    FX_BUFFER_FLAGS, /* by which the blocks of a launch wait for each other, or share their work: needs no preparation */
 };
 struct fx_buffer { /* memory the plan needs between its kernels; offsets in the workspace follow in order,
                     * 256-aligned */

@@ -178,7 +178,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
     if (f->takes_maps)
         buf_printf(out, "  fx_%s<%s>(%s",
-            s->chain           ? "chain_wgmma"
+            f->piece           ? "chain_pieces"
+            : s->chain         ? "chain_wgmma"
             : s->gemm.is_split ? "gemm_split"
             : s->gemm.is_whole ? "gemm_parts"
             : f->splits_k      ? "gemm_wgmma_cluster"

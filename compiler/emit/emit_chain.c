@@ -20,6 +20,7 @@ struct chain_problem {
     const struct launch *l;
     const struct group *r;
     const struct chain *x;
+    const char *start, *end;     /* where a row's elements begin and end, as members of values */
     const char *shift[MAX_EXPS]; /* what the shifted exponential is shifted by so far, as a member of sums */
 };
 
@@ -94,12 +95,15 @@ static void emit_known(struct chain_problem *b) {
         buf_line(b->w.out,
             "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
     if (b->r->n_steps) buf_line(b->w.out, "  };");
-    buf_line(b->w.out, b->x->n_values ? "  struct values {  // of a row, read by its elements"
-                              : "  typedef fx_nothing values;  // of a row, read by its elements");
+    bool has_values = b->x->n_values || b->x->n_limits;
+    buf_line(b->w.out, has_values ? "  struct values {  // of a row, read by its elements"
+                                  : "  typedef fx_nothing values;  // of a row, read by its elements");
     for (int i = 0; i < b->x->n_values; i++)
         buf_line(b->w.out, "    %s %s;%s", value_ctype(b->x->values[i]->dtype), member(b, b->x->values[i]),
             value_comment(b->w.g, b->x->values[i]));
-    if (b->x->n_values) buf_line(b->w.out, "  };");
+    if (b->x->n_limits)
+        buf_line(b->w.out, "    int %s, %s;  // the first element that counts, and up to which one they do", b->start, b->end);
+    if (has_values) buf_line(b->w.out, "  };");
     buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
 }
 
@@ -161,27 +165,52 @@ static void emit_identities(struct chain_problem *b, int pass) {
 /* Values of a row that are made, ahead of a pass, of what those before it left. */
 static void emit_prepare(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
-    if (!over->n_values) return;
+    bool has_limits = pass == 0 && b->x->n_limits;
+    if (!over->n_values && !has_limits) return;
     value_open_function(&b->w,
         "  FX_DEVICE void prepare(fx_chain_pass<%d>, values &q, const results &r, int batch, int m) const", pass);
     struct scope *p = at_row(b, pass);
     for (int i = 0; i < over->n_values; i++) p->text[over->values[i]->id] = NULL; /* not made yet */
     for (int i = 0; i < over->n_values; i++) value_put(&b->w, p, over->values[i], member_of(b, "q", over->values[i]));
+    if (has_limits)
+        value_line(&b->w, "q.%s = start(q, r, batch, m), q.%s = end(q, r, batch, m);", b->start, b->end);
     value_close_function(&b->w);
 }
 
-/* How many elements of a row count: `before` rises by 1 from one to the next and is compared with `bound`. */
-static void emit_end(struct chain_problem *b) {
-    value_open_function(&b->w, "  FX_DEVICE int end(const values &q, const results &r, int batch, int m) const");
+static void emit_extent(struct chain_problem *b, const char *name, const struct axis_list *l) {
+    buf_line(b->w.out,
+        l->n > 1 ? "  FX_DEVICE int %s() const { return (int)(%s); }"
+        : l->n   ? "  FX_DEVICE int %s() const { return (int)%s; }"
+                 : "  FX_DEVICE int %s() const { return %s; }",
+        name, address_product(arena(b), b->l->axis_names, l->axes, l->n));
+}
+
+/* The first element of a row that counts, or up to which one they do, by what `running` is at the first and at the last:
+ * it rises or falls by 1 from one to the next. */
+static void emit_limits(struct chain_problem *b, bool is_end) {
+    static const char *const forms[2][2][2] = {
+        {{"%s >= %s ? 0 : %s < %s ? t() : (int)(%s - %s)", "%s > %s ? 0 : %s <= %s ? t() : (int)(%s - %s) + 1"},
+            {"%s <= %s ? 0 : %s > %s ? t() : (int)(%s - %s)", "%s < %s ? 0 : %s >= %s ? t() : (int)(%s - %s) + 1"}},
+        {{"%s <= %s ? t() : %s > %s ? 0 : (int)(%s - %s) + 1", "%s < %s ? t() : %s >= %s ? 0 : (int)(%s - %s)"},
+            {"%s >= %s ? t() : %s < %s ? 0 : (int)(%s - %s) + 1", "%s > %s ? t() : %s <= %s ? 0 : (int)(%s - %s)"}},
+    };
+    value_open_function(
+        &b->w, "  FX_DEVICE int %s(const values &q, const results &r, int batch, int m) const", is_end ? "end" : "start");
     struct scope *p = at_row(b, 0), *first = scope_open(&b->w, p), *last = scope_open(&b->w, p);
     first->at[b->x->parts.t[0]] = "0";
     last->at[b->x->parts.t[0]] = "(t() - 1)";
-    const char *bound = value_at(&b->w, p, b->x->bound), *from = value_at(&b->w, first, b->x->before),
-               *to = value_at(&b->w, last, b->x->before);
-    value_line(&b->w,
-        b->x->is_below ? "return %s > %s ? t() : %s <= %s ? 0 : (int)(%s - %s);"
-                       : "return %s >= %s ? t() : %s < %s ? 0 : (int)(%s - %s) + 1;",
-        bound, to, bound, from, bound, from);
+    value_line(&b->w, "int limit = %s;", is_end ? "t()" : "0");
+    for (int i = 0; i < b->x->n_limits; i++) {
+        const struct limit *e = &b->x->limits[i];
+        if (e->is_end != is_end) continue;
+        const char *bound = value_at(&b->w, p, e->bound), *from = value_at(&b->w, first, e->running),
+                   *to = value_at(&b->w, last, e->running), *form = forms[is_end][e->is_falling][e->is_strict],
+                   *near = is_end ? to : from, *far = is_end ? from : to;
+        const char *at = arena_printf(arena(b), form, near, bound, far, bound, e->is_falling ? from : bound,
+            e->is_falling ? bound : from);
+        value_line(&b->w, "limit = %s(limit, %s);", is_end ? "min" : "max", at);
+    }
+    buf_line(b->w.out, "    return limit;");
     value_close_function(&b->w);
 }
 
@@ -197,21 +226,31 @@ static void emit_combine(struct chain_problem *b, int pass, const char *type, st
     value_close_function(&b->w);
 }
 
+static bool has_limit(const struct chain *x, bool is_end) {
+    bool has_it = false;
+    for (int i = 0; i < x->n_limits; i++) has_it |= x->limits[i].is_end == is_end;
+    return has_it;
+}
+
 static void emit_find_maxima(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     value_open_function(&b->w,
         "  template <int N, bool%s = true> FX_DEVICE void find_maxima(fx_chain_pass<%d>, maxima%d &b, float "
         "(&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, int n_valid) const",
-        b->x->mask ? " IS_CUT" : "", pass, pass);
+        b->x->n_limits ? " IS_CUT" : "", pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
-    buf_line(b->w.out, "      if (v >= n_valid) break;");
+    bool masks_rest = b->x->n_limits && over->keeps; /* what lies beyond the axis lies beyond limits */
+    if (!masks_rest) buf_line(b->w.out, "      if (v >= n_valid) break;");
     b->w.indent = 3;
     struct scope *p = at_element(b, pass);
-    if (b->x->mask) {
-        const char *holds = value_at(&b->w, p, b->x->mask), *name = emit_local_as(b->w.names, "counts_");
-        value_line(&b->w, b->x->is_negated ? "const bool %s = IS_CUT && %s;" : "const bool %s = !IS_CUT || %s;", name, holds);
-        p->text[b->x->mask->id] = name;
+    if (masks_rest) bind(b, p, &b->x->first.n, "(IS_CUT ? min(t + v, this->t() - 1) : t + v)");
+    if (b->x->n_limits) {
+        const char *name = emit_local_as(b->w.names, "within_");
+        value_line(&b->w, "const bool %s = !IS_CUT || (%st + v < q.%s);", name,
+            has_limit(b->x, false) ? arena_printf(arena(b), "t + v >= q.%s && ", b->start) : "", b->end);
+        for (int i = 0; i < b->x->n_limits; i++) /* all hold, or, negated, one does not */
+            p->text[b->x->limits[i].condition->id] = b->x->is_negated ? arena_printf(arena(b), "!%s", name) : name;
     }
     for (int i = 0; i < over->n_maxima; i++) {
         const struct node *n = over->maxima[i];
@@ -265,6 +304,25 @@ static void emit_rescale(struct chain_problem *b, int pass) {
     for (int i = 0; i < over->n_maxima; i++)
         value_line(&b->w, "%s = %s;", member_of(b, "a", over->maxima[i]), raised[over->maxima[i]->id]);
     buf_line(b->w.out, "    return %s;", factor);
+    value_close_function(&b->w);
+}
+
+/* Whether some configuration cuts the intermediate in pieces. */
+static bool is_cut(const struct chain_problem *b) {
+    bool any = false;
+    for (int i = 0; i < b->l->kernel->n_configs; i++) any |= b->l->kernel->configs[i].piece > 0;
+    return any;
+}
+
+/* The maxima that a piece of a row has found. */
+static void emit_found(struct chain_problem *b, int pass) {
+    const struct chain_pass *over = pass_of(b, pass);
+    value_open_function(
+        &b->w, "  FX_DEVICE maxima%d found(fx_chain_pass<%d>, const sums%d &a) const", pass, pass, pass);
+    buf_line(b->w.out, "    maxima%d b;", pass);
+    for (int i = 0; i < over->n_maxima; i++)
+        value_line(&b->w, "%s = %s;", member_of(b, "b", over->maxima[i]), member_of(b, "a", over->maxima[i]));
+    buf_line(b->w.out, "    return b;");
     value_close_function(&b->w);
 }
 
@@ -425,14 +483,6 @@ static void emit_row_stores(struct chain_problem *b) {
 
 /* ---- shapes ---- */
 
-static void emit_extent(struct chain_problem *b, const char *name, const struct axis_list *l) {
-    buf_line(b->w.out,
-        l->n > 1 ? "  FX_DEVICE int %s() const { return (int)(%s); }"
-        : l->n   ? "  FX_DEVICE int %s() const { return (int)%s; }"
-                 : "  FX_DEVICE int %s() const { return %s; }",
-        name, address_product(arena(b), b->l->axis_names, l->axes, l->n));
-}
-
 static void emit_shapes(struct chain_problem *b) {
     const struct chain *x = b->x;
     int n = x->first.n_segments;
@@ -468,7 +518,7 @@ static void emit_flags(struct chain_problem *b) {
     for (int w = 0; w < b->x->n_passes; w++) {
         const struct chain_pass *over = pass_of(b, w);
         buf_printf(&finds, "%s%s", w ? ", " : "", over->n_maxima ? "true" : "false");
-        buf_printf(&prepared, "%s%s", w ? ", " : "", over->n_values ? "true" : "false");
+        buf_printf(&prepared, "%s%s", w ? ", " : "", over->n_values || (w == 0 && b->x->n_limits) ? "true" : "false");
         buf_printf(&keep, "%s%s", w ? ", " : "", over->keeps ? "true" : "false");
     }
     buf_line(b->w.out, "  static constexpr int PASSES = %d;  // over the intermediate; the last adds the result up",
@@ -480,14 +530,16 @@ static void emit_flags(struct chain_problem *b) {
     buf_line(b->w.out,
         "  static constexpr bool PREPARES[PASSES] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
-    buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, ENDS = %s;",
-        b->x->outer_exp >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false", b->x->bound ? "true" : "false");
+    buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, LIMITS = %s;",
+        b->x->outer_exp >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false", b->x->n_limits ? "true" : "false");
 }
 
 void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names) {
     struct chain_problem b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
     b.w = values_open(out, c->graph, l, names, available, &b);
+    b.start = emit_member_as(names, "start_");
+    b.end = emit_member_as(names, "end_");
     for (int k = 0; k < b.x->n_exps; k++) b.shift[k] = emit_member_as(names, "shift_");
     emit_shapes(&b);
     emit_flags(&b);
@@ -501,12 +553,17 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
             emit_find_maxima(&b, pass);
             emit_combine(&b, pass, "maxima", over->maxima, over->n_maxima);
             emit_rescale(&b, pass);
+            if (is_cut(&b)) emit_found(&b, pass);
         }
         emit_fold(&b, pass);
         if (!has_sums(&b, pass)) continue;
         emit_combine(&b, pass, "sums", over->others, over->n_others);
         emit_finish(&b, pass);
     }
-    if (b.x->bound) emit_end(&b);
+    if (b.x->n_limits) {
+        emit_limits(&b, false);
+        emit_limits(&b, true);
+        emit_extent(&b, "period", &b.x->period);
+    }
     if (b.x->stores_rows) emit_row_stores(&b);
 }

@@ -1,9 +1,12 @@
 /* The chain driver of sm_90a: a problem as for driver_chain.cuh, of one first contraction of 16-bit floats and one pass over the intermediate, on wgmma.
-   A block owns 64 rows of one batch for each of its consumers, warpgroups, and BN columns. A's rows stay in shared memory; one thread of the first warpgroup, the producer, copies
-   blocks of B and of C into two rings, boxes of tensor maps as for driver_wgmma.cuh. A consumer has S of its rows in registers, makes P of it there, and P's registers are the
-   second product's first factor: the intermediate is nowhere else. The first product of a block and the second one of the block before are started together; while they run for one
-   consumer, another makes P: they take turns. A thread has, as PTX lays accumulators out, two rows of a tile, 8 apart, and of both every 8 columns two; four lanes share a row.
-   Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads. Dynamic shared memory: ENGINE::SHARED_BYTES and ENGINE::BM results of rows.
+   A block walks over tiles, as many blocks as multiprocessors. It owns 64 rows of one batch for each of its consumers, warpgroups, and BN columns. A's rows stay in shared memory; one
+   thread of the first warpgroup, the producer, copies blocks of B and of C into two rings, boxes of tensor maps as for driver_wgmma.cuh. A consumer has S of its rows in registers, makes
+   P of it there, and P's registers are the second product's first factor: the intermediate is nowhere else. The first product of a block and the second one of the block before are
+   started together, over the ends of tiles too; while they run for one consumer, another makes P: they take turns. A thread has, as PTX lays accumulators out, two rows of a tile, 8
+   apart, and of both every 8 columns two; four lanes share a row.
+   Where rows have limits, the other three warps of the first warpgroup are the scheduler: they take tiles from a tally in memory, find out which blocks a tile needs, and look at C where
+   no block does.
+   Grid: any number of blocks of ENGINE::THREADS threads. Dynamic shared memory: ENGINE::SHARED_BYTES and ENGINE::BM results of rows.
    Invariant: any m and n, k from 1 to BK, t of at least 1; what lies outside an operand counts as zero, and nothing outside the tensors is written. */
 
 // fx_held_64: the instruction of 64 columns whose first factor is in registers
@@ -53,90 +56,193 @@ struct fx_wgmma_chain {
   // The epilogue, as fx_wgmma_epilogue asks for it.
   static constexpr bool ALIGNED = true, HAS_ROOM = CONSUMERS == 2 && BN <= 128;
   static constexpr int SUMS = 1, BESIDE = 1, SLABS = 0, PARTS = 1, CHUNK = 32, PITCH = CHUNK * 4 + 32, STAGING_BYTES = 16 * PITCH;
-  // In shared memory, in bytes: A's rows, B's blocks, C's blocks, a chunk of the result for every warp, barriers, words that threads leave for others, results of the rows.
+  // In shared memory, in bytes: A's rows, B's blocks, C's blocks, a chunk of the result for every warp, barriers, what the scheduler writes, results of the rows.
   static constexpr int B = A_BYTES, C = B + STAGES * b_stages::STAGE_BYTES, STAGING = C + STAGES * c_stages::STAGE_BYTES;
-  static constexpr int BARRIERS = STAGING + CONSUMERS * 4 * STAGING_BYTES, HAS_A = BARRIERS, HAS_LOOKED = BARRIERS + 8, B_BARRIERS = BARRIERS + 16, C_BARRIERS = B_BARRIERS + STAGES * 16;
-  static constexpr int WORDS = C_BARRIERS + STAGES * 16, ROWS = WORDS + (8 * CONSUMERS + 4) * 4, SHARED_BYTES = ROWS;
+  static constexpr int BARRIERS = STAGING + CONSUMERS * 4 * STAGING_BYTES, A_BARRIERS = BARRIERS, WORK_BARRIERS = A_BARRIERS + CONSUMERS * 16, B_BARRIERS = WORK_BARRIERS + 32;
+  static constexpr int C_BARRIERS = B_BARRIERS + STAGES * 16, WORK = C_BARRIERS + STAGES * 16, WORK_WORDS = 12, ROWS = WORK + (2 * WORK_WORDS + 8) * 4, SHARED_BYTES = ROWS;
   static constexpr int PRODUCER_REGISTERS = HAS_ROOM ? 40 : 24, CONSUMER_REGISTERS = CONSUMERS == 3 ? 160 : HAS_ROOM ? 232 : 240;
   static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= THREADS / 128 * (65536 / THREADS / 8 * 8), "who takes registers would wait forever");
   static_assert(BK % 64 == 0 && BT % 64 == 0 && BN % 64 == 0 && (CONSUMERS == 2 || CONSUMERS == 3), "no such tile");
 };
 
-// fx_chain_tile: where a problem's rows end the last ones come first, as they take longest, of as many batches in turns as have their B and C in the L2 cache together
+// fx_chain_tile: where rows have limits the last ones come first, as they take longest where masks are causal, of as many batches in turns as have their B and C in the L2 cache together
+// Limits recur every period() rows: rows of the same place in it come together.
 template <class ENGINE, class PROBLEM>
 FX_DEVICE fx_tile fx_chain_tile(const PROBLEM &p, int number, long long batches) {
-  if constexpr (!PROBLEM::ENDS) return fx_find_tile(number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
-  const long long CACHE = 40 << 20;
-  const int tiles_m = (p.m() - 1) / ENGINE::BM + 1, tiles_n = (p.n() - 1) / ENGINE::BN + 1, tiles = tiles_m * tiles_n;
-  const long long bytes = (long long)p.t() * (ENGINE::BK + p.n()) * (int)sizeof(typename ENGINE::T), fitting = CACHE / bytes;
-  const int group = fitting < 1 ? 1 : fitting < batches ? (int)fitting : (int)batches;
-  const int first = (unsigned)number / (tiles * group) * group, in_group = (unsigned)number % (tiles * group);
-  const int n_batches = batches - first < group ? (int)(batches - first) : group, tile = in_group / n_batches;
-  return fx_tile{first + in_group % n_batches, (tiles_m - 1 - tile / tiles_n) * ENGINE::BM, tile % tiles_n * ENGINE::BN};
+  if constexpr (!PROBLEM::LIMITS) return fx_find_tile(number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+  else {
+    const long long CACHE = 40 << 20;
+    const int tiles_m = (p.m() - 1) / ENGINE::BM + 1, tiles_n = (p.n() - 1) / ENGINE::BN + 1, tiles = tiles_m * tiles_n;
+    const long long bytes = (long long)p.t() * (ENGINE::BK + p.n()) * (int)sizeof(typename ENGINE::T), fitting = CACHE / bytes;
+    const int group = fitting < 1 ? 1 : fitting < batches ? (int)fitting : (int)batches;
+    const int first = (unsigned)number / (tiles * group) * group, in_group = (unsigned)number % (tiles * group);
+    const int n_batches = batches - first < group ? (int)(batches - first) : group, tile = in_group / n_batches;
+    const int period = p.period() % ENGINE::BM == 0 ? p.period() / ENGINE::BM : tiles_m, periods = tiles_m / period, row = tile / tiles_n;
+    return fx_tile{first + in_group % n_batches, (row % periods * period + period - 1 - row / periods) * ENGINE::BM, tile % tiles_n * ENGINE::BN};
+  }
 }
 
-// fx_chain_walk: which blocks of the intermediate a block of threads walks over
-template <class ENGINE, class PROBLEM>
-struct fx_chain_walk {
-  int n;      // blocks, for all that is known; at least one, which is under way early
-  int n_all;  // blocks of the whole axis
+// fx_chain_work: a tile, and the blocks of the intermediate that it takes
+struct fx_chain_work {
+  fx_tile at;
+  int first, end;              // blocks, at least one
+  int whole_first, whole_end;  // those of which all of a consumer's rows take every element
+};
 
-  static FX_DEVICE unsigned *words() { return (unsigned *)(fx_smem() + ENGINE::WORDS); }
-  FX_DEVICE fx_chain_walk(int end, int t) : n(end > 1 ? (end + ENGINE::BT - 1) / ENGINE::BT : 1), n_all((t + ENGINE::BT - 1) / ENGINE::BT) {}
-  // Whether there is block i. Where no row takes anything from i on, C may yet hold there what is not 0 when multiplied by 0: three warps look it up meanwhile.
-  FX_DEVICE bool has(int i) {
-    if (i < n) return true;
-    if (!PROBLEM::ENDS || n == n_all) return false;
-    fx_mbarrier_wait(fx_shared(fx_smem()) + ENGINE::HAS_LOOKED, 0);
-    const unsigned *found = words() + 8 * ENGINE::CONSUMERS;
-    if (!(found[1] | found[2] | found[3])) return false;
-    n = n_all;
-    return true;
+// fx_chain_nth: which block of the intermediate is taken as number i of those from `first` up to `end`
+// Where rows have no limits it is the last one first: only that one may end beyond the axis, and what looks at that is compiled once, outside of the loop.
+template <class PROBLEM>
+FX_DEVICE int fx_chain_nth(int i, int first, int end) { return PROBLEM::LIMITS ? i : i == first ? end - 1 : i - 1; }
+
+// fx_chain_list: the tiles of a block of threads, one after the other, as the producer and the consumers walk over them
+// Of rows without limits everybody knows them; else the scheduler writes them into two places of shared memory in turns.
+template <class ENGINE, class PROBLEM>
+struct fx_chain_list {
+  int i;  // how many were asked for
+
+  static FX_DEVICE int *place(int i) { return (int *)(fx_smem() + ENGINE::WORK) + i % 2 * ENGINE::WORK_WORDS; }
+  static FX_DEVICE int *beside() { return (int *)(fx_smem() + ENGINE::WORK) + 2 * ENGINE::WORK_WORDS; }  // a word of every tile, then the scheduler's own
+  static FX_DEVICE unsigned full(int i) { return fx_shared(fx_smem()) + ENGINE::WORK_BARRIERS + i % 2 * 8; }
+  static FX_DEVICE unsigned empty(int i) { return full(i) + 16; }
+  static FX_DEVICE unsigned tiles(const PROBLEM &p, long long batches) {
+    return fx_count_tiles<ENGINE>(p, batches);
+  }
+  // The next tile. None: what is under way is finished; twice none: there are no more.
+  FX_DEVICE bool next(const PROBLEM &p, long long batches, fx_chain_work &work, int consumer) {
+    if constexpr (PROBLEM::LIMITS) {
+      fx_mbarrier_wait(full(i), i / 2 & 1);
+      const int *x = place(i++);
+      if (x[0] < 0) {
+        give_back(i - 1);
+        return false;
+      }
+      work = fx_chain_work{fx_tile{x[0], x[1], x[2]}, x[3], x[4], x[5 + consumer * 2], x[6 + consumer * 2]};
+      return true;
+    } else {
+      const unsigned number = blockIdx.x + (unsigned)i++ * gridDim.x;
+      if (number >= tiles(p, batches)) return false;
+      work = fx_chain_work{fx_chain_tile<ENGINE>(p, (int)number, batches), 0, (p.t() + (ENGINE::BT - 1)) / ENGINE::BT, 0, p.t() / ENGINE::BT};
+      return true;
+    }
+  }
+  // Of tile number i there is nothing left to read or to write, for this warp.
+  static FX_DEVICE void give_back(int i) {
+    if (PROBLEM::LIMITS && threadIdx.x % 32 == 0) fx_mbarrier_arrive(empty(i));
   }
 };
 
-// fx_chain_flag: the flag by which a tile of the last rows tells another of the same batch and columns whether all of C is finite there
-// Either puts its word in the place of what was there; who finds the other's puts 0. So nobody waits, flags need no preparation: they may hold anything but these words, and none is
-// left behind.
-struct fx_chain_flag {
-  static constexpr unsigned long long ASKED = 0xa5ced7e11a7e0001ull, FINITE = 0xf1417ec0175a5a01ull, SPECIAL = 0x5bec1a1c07a5a502ull;
-  // Whether it is known that all of C is finite.
-  static FX_DEVICE bool ask(unsigned long long *flag) {
-    const unsigned long long told = fx_exchange(flag, ASKED);
-    if (told == FINITE || told == SPECIAL) fx_exchange(flag, 0);
-    return told == FINITE;
-  }
-  static FX_DEVICE void tell(unsigned long long *flag, bool is_finite) {
-    if (fx_exchange(flag, is_finite ? FINITE : SPECIAL) == ASKED) fx_exchange(flag, 0);
-  }
-  // That of the tile whose first row is m.
-  template <class ENGINE, class PROBLEM>
-  static FX_DEVICE unsigned long long *of(const PROBLEM &p, unsigned long long *flags, const fx_tile &at, int m) {
-    const long long tiles_m = (p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM, tiles_n = (p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN;
-    return flags + (at.batch * tiles_n + at.n / ENGINE::BN) * tiles_m + m / ENGINE::BM;
+// fx_chain_tally: counts in a double word of global memory, for all blocks, up to `most`; whoever gets there clears it, so it needs no preparation: it may hold anything without the mark
+struct fx_chain_tally {
+  static constexpr unsigned MARK = 0xa5ced7e1u, SPECIAL = 1u << 31;
+  static FX_DEVICE bool is_marked(unsigned long long x) { return (unsigned)(x >> 32) == MARK; }
+  // Gives the count with this one; SPECIAL is set once any was. Many count at once: what is added to a word without the mark is lost, and added again.
+  static FX_DEVICE unsigned add(unsigned long long *at, unsigned most, bool is_special) {
+    unsigned long long before = 0;
+    if (!is_special) before = fx_fetch_add(at, 1);
+    while (!is_marked(before)) {
+      const unsigned long long seen = fx_load_acquire(at), zero = (unsigned long long)MARK << 32;
+      if (is_special && is_marked(seen) && fx_compare_exchange(at, seen, (seen | SPECIAL) + 1) == seen) before = seen | SPECIAL;
+      else if (!is_marked(seen)) fx_compare_exchange(at, seen, zero);
+      else if (!is_special) before = fx_fetch_add(at, 1);
+    }
+    const unsigned after = (unsigned)before + 1;
+    if ((after & ~SPECIAL) == most) fx_store_release(at, 0ull);
+    return after;
   }
 };
 
-// fx_chain_look: has three warps leave word whether C, from row t of the intermediate on, holds what is not 0 when multiplied by 0; a tile of the last rows may have told
+// fx_chain_scheduler: finds the block's tiles and what of the intermediate each takes
+// Where no row of a tile takes anything, C may yet hold what is not 0 when multiplied by 0. The tiles of a batch and columns share the rows of C among them, each looks at its own: D has
+// seen those that were multiplied, the scheduler reads the others. Every tile is counted once it is stored; where C holds such a thing, whoever counts the last one has them all done anew,
+// with all blocks.
 template <class ENGINE, class PROBLEM>
-FX_DEVICE void fx_chain_look(const PROBLEM &p, const fx_tile &at, int t, bool is_last, unsigned long long *flags) {
-  typedef typename PROBLEM::second_segment::template b<0> operand;
-  constexpr int V = 8, ACROSS = ENGINE::BN / V, WARPS = 3;
-  const int thread = threadIdx.x - 32, lane = threadIdx.x % 32, n_rows = ENGINE::BN < p.n() - at.n ? ENGINE::BN : p.n() - at.n;
-  unsigned *found = fx_chain_walk<ENGINE, PROBLEM>::words() + 8 * ENGINE::CONSUMERS;
-  if (thread == 0) found[0] = !is_last && fx_chain_flag::ask(fx_chain_flag::of<ENGINE>(p, flags, at, at.m));
-  fx_named_barrier(15, WARPS * 32);  // what was told is there
-  if (t >= p.t()) return;
-  float z = 0.0f;
-  if (!found[0]) {
+struct fx_chain_scheduler {
+  typedef fx_chain_list<ENGINE, PROBLEM> list;
+  static constexpr int WARPS = 3, NONE = -1;
+
+  const PROBLEM &p;
+  const long long batches;
+  unsigned long long *const tallies;  // of tiles taken, then of tiles stored for every batch and columns
+  fx_tile again, then;                // of a batch and columns that are done anew the next tile, or none; those after that
+  unsigned found;                     // by place, whether this thread has found what is not 0 when multiplied by 0
+  bool has_taken, has_all;            // a tile from the tally; all that there were
+
+  FX_DEVICE int tiles_m() const { return (p.m() - 1) / ENGINE::BM + 1; }
+  // What the first thread says, for all.
+  FX_DEVICE unsigned tell(unsigned x) const {
+    unsigned *told = (unsigned *)list::beside() + 2;
+    if (threadIdx.x == 32) *told = x;
+    fx_named_barrier(15, WARPS * 32);
+    x = *told;
+    fx_named_barrier(15, WARPS * 32);
+    return x;
+  }
+  FX_DEVICE fx_tile take() {
+    if (again.batch != NONE) {
+      const fx_tile at = again;
+      again.m += ENGINE::BM;
+      if (again.m >= p.m()) again = then, then.batch = NONE;
+      return at;
+    }
+    const unsigned tiles = list::tiles(p, batches);
+    unsigned number = blockIdx.x;
+    if (has_all || number >= tiles) return fx_tile{NONE, 0, 0};
+    if (has_taken) number = tell(threadIdx.x == 32 ? gridDim.x - 1 + fx_chain_tally::add(tallies, tiles, false) : 0);
+    has_taken = true;
+    has_all = number >= tiles;
+    return has_all ? fx_tile{NONE, 0, 0} : fx_chain_tile<ENGINE>(p, (int)number, batches);
+  }
+  // Says which tile is the next, by the limits of its rows.
+  FX_DEVICE void put(int i, const fx_tile &at, bool is_anew) const {
+    if (threadIdx.x >= 64) return;
+    int *x = list::place(i);
+    const int lane = threadIdx.x % 32, blocks = (p.t() + ENGINE::BT - 1) / ENGINE::BT;
+    int start = p.t(), end = 0;
+    for (int c = 0; c < ENGINE::CONSUMERS && at.batch != NONE; ++c) {
+      int whole_start = 0, whole_end = p.t();
+#pragma unroll 1
+      for (int row = lane; row < 64; row += 32) {
+        const int m = at.m + c * 64 + row < p.m() ? at.m + c * 64 + row : p.m() - 1;
+        typename PROBLEM::values q;
+        const typename PROBLEM::results r = {};
+        if constexpr (PROBLEM::PREPARES[0]) p.prepare(fx_chain_pass<0>(), q, r, at.batch, m);
+        const int s = p.start(q, r, at.batch, m), e = p.end(q, r, at.batch, m);
+        if (s < e) start = min(start, s), end = max(end, e);
+        whole_start = max(whole_start, s), whole_end = min(whole_end, e);
+      }
+#pragma unroll
+      for (int mask = 1; mask < 32; mask *= 2) {
+        whole_start = max(whole_start, (int)fx_shuffle_xor((unsigned)whole_start, mask));
+        whole_end = min(whole_end, (int)fx_shuffle_xor((unsigned)whole_end, mask));
+      }
+      if (lane == 0) x[5 + c * 2] = (whole_start + ENGINE::BT - 1) / ENGINE::BT, x[6 + c * 2] = whole_end / ENGINE::BT;
+    }
+#pragma unroll
+    for (int mask = 1; mask < 32; mask *= 2) {
+      start = min(start, (int)fx_shuffle_xor((unsigned)start, mask));
+      end = max(end, (int)fx_shuffle_xor((unsigned)end, mask));
+    }
+    if (lane != 0) return;
+    x[0] = at.batch, x[1] = at.m, x[2] = at.n;
+    x[3] = is_anew || start >= end ? 0 : start / ENGINE::BT;
+    x[4] = is_anew ? blocks : start >= end ? 1 : (end + ENGINE::BT - 1) / ENGINE::BT;
+    x[11] = at.batch != NONE && !is_anew;
+    fx_mbarrier_arrive(list::full(i));
+  }
+  // Whether this thread finds in rows of C, of a tile's columns, what is not 0 when multiplied by 0.
+  FX_DEVICE bool look(const fx_tile &at, int t, int end) const {
+    typedef typename PROBLEM::second_segment::template b<0> operand;
+    constexpr int V = 8, ACROSS = ENGINE::BN / V;
+    const int thread = threadIdx.x - 32, n_rows = ENGINE::BN < p.n() - at.n ? ENGINE::BN : p.n() - at.n;
+    if (t >= end) return false;
     const auto *from = operand::at(p, 0, at.batch, 0) + at.n * operand::stride_mn(p, 0);
-    float x[V];
+    float x[V], z = 0.0f;
     if constexpr (operand::LAYOUT == FX_MN_MAJOR) {
       static_assert(WARPS * 32 % ACROSS == 0, "threads do not keep to columns");
       const int col = thread % ACROSS * V;
       const long long step = operand::stride_k(p, 0);
 #pragma unroll 2
-      for (int i = t + thread / ACROSS; i < p.t(); i += WARPS * 32 / ACROSS) {
+      for (int i = t + thread / ACROSS; i < end; i += WARPS * 32 / ACROSS) {
         if (col >= n_rows) break;
         fx_load<V, true>(x, from + col + i * step, V);
 #pragma unroll
@@ -147,53 +253,144 @@ FX_DEVICE void fx_chain_look(const PROBLEM &p, const fx_tile &at, int t, bool is
 #pragma unroll 1
       for (int row = thread / 32; row < n_rows; row += WARPS) {
 #pragma unroll 4
-        for (int i = t / V * V + lane * V; i < p.t(); i += 32 * V) {
+        for (int i = t / V * V + thread % 32 * V; i < end; i += 32 * V) {
           fx_load<V, true>(x, from + row * step + i, V);
 #pragma unroll
           for (int v = 0; v < V; ++v) z = fmaf(x[v], 0.0f, z);
         }
       }
     }
+    return z != 0.0f;
   }
-  unsigned is_found = z != 0.0f;
+  // Of the own rows of C of tile number i those that it takes, or the others.
+  FX_DEVICE bool look_at_own(int i, bool taken) const {
+    const int *x = list::place(i);
+    const fx_tile at = {x[0], x[1], x[2]};
+    const int number = at.m / ENGINE::BM, own = (int)((long long)p.t() * number / tiles_m()), own_end = (int)((long long)p.t() * (number + 1) / tiles_m());
+    const int from = max(own, x[3] * ENGINE::BT), to = min(own_end, x[4] * ENGINE::BT);
+    if (taken) return look(at, from, to);
+    if (from >= to) return look(at, own, own_end);
+    const bool is_found = look(at, own, from);
+    return look(at, to, own_end) || is_found;
+  }
+  // Waits until tile number i is stored, and counts it.
+  FX_DEVICE void settle(int i) {
+    fx_mbarrier_wait(list::empty(i), i / 2 & 1);
+    const int *x = list::place(i), batch = x[0], n = x[2];
+    if (!x[11]) return;
+    unsigned is_found = found >> i % 2 & 1;
+    if (list::beside()[i % 2]) is_found |= look_at_own(i, true);
 #pragma unroll
-  for (int mask = 1; mask < 32; mask *= 2) is_found |= fx_shuffle_xor(is_found, mask);
-  if (lane != 0) return;
-  found[threadIdx.x / 32] = is_found;
-  fx_mbarrier_arrive(fx_shared(fx_smem()) + ENGINE::HAS_LOOKED);
-}
-
-// fx_chain_load_b: starts copying block i of B
-template <class ENGINE, class PROBLEM>
-FX_DEVICE void fx_chain_load_b(const PROBLEM &p, const fx_tensor_map *maps, const fx_tile &at, const fx_wgmma_ring<typename ENGINE::b_stages> &b, int i) {
-  fx_mbarrier_expect(b.full(), ENGINE::b_stages::STAGE_BYTES);
-#pragma unroll
-  for (int k = 0; k < ENGINE::BK; k += 64)
-    fx_wgmma_load<ENGINE::BT, typename PROBLEM::first_segment::template b<0>>(p, maps + 1, nullptr, b.address() + k / 64 * (ENGINE::BT / 64) * ENGINE::BOX_BYTES, b.full(), 0, at.batch, 0,
-                                                                              i * ENGINE::BT, ENGINE::BT, k);
-}
-
-// fx_chain_producer: starts copying the blocks of B, the first of which is under way, and of C, one after the other
-template <class ENGINE, class PROBLEM>
-FX_DEVICE void fx_chain_producer(const PROBLEM &p, const fx_tensor_map *maps, const fx_tile &at, fx_wgmma_ring<typename ENGINE::b_stages> &b, fx_chain_walk<ENGINE, PROBLEM> walk) {
-  typedef typename ENGINE::c_stages c_stages;
-  const unsigned shared = fx_shared(fx_smem());
-  fx_wgmma_ring<c_stages> c = {shared + ENGINE::C, shared + ENGINE::C_BARRIERS, 0, 0};
-#pragma unroll 1
-  for (int i = 0; walk.has(i); ++i) {
-    if (i > 0) {
-      fx_mbarrier_wait(b.empty(), b.parity ^ 1);
-      fx_chain_load_b<ENGINE>(p, maps, at, b, i);
+    for (int mask = 1; mask < 32; mask *= 2) is_found |= fx_shuffle_xor(is_found, mask);
+    unsigned *own = (unsigned *)list::beside() + 3;
+    if (threadIdx.x % 32 == 0) own[threadIdx.x / 32 - 1] = is_found;
+    fx_named_barrier(15, WARPS * 32);
+    unsigned count = 0;
+    if (threadIdx.x == 32) {
+      const long long tiles_n = (p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN;
+      count = fx_chain_tally::add(tallies + 1 + batch * tiles_n + n / ENGINE::BN, (unsigned)tiles_m(), own[0] | own[1] | own[2]);
     }
-    b.next();
-    fx_mbarrier_wait(c.empty(), c.parity ^ 1);
-    fx_mbarrier_expect(c.full(), c_stages::STAGE_BYTES);
-#pragma unroll
-    for (int t = 0; t < ENGINE::BT; t += 64)
-      fx_wgmma_load<ENGINE::BN, typename PROBLEM::second_segment::template b<0>>(p, maps + 2, nullptr, c.address() + t / 64 * (ENGINE::BN / 64) * ENGINE::BOX_BYTES, c.full(), 0, at.batch, 0, at.n,
-                                                                                 ENGINE::BN, i * ENGINE::BT + t);
-    c.next();
+    if (tell(count) != (fx_chain_tally::SPECIAL | (unsigned)tiles_m())) return;
+    const fx_tile first = {batch, 0, n};
+    if (again.batch == NONE) again = first;
+    else then = first;
   }
+  FX_DEVICE void run() {
+    bool was_none = false;
+#pragma unroll 1
+    for (int i = 0;; ++i) {
+      if (i >= 2) settle(i - 2);
+      fx_named_barrier(15, WARPS * 32);  // nobody reads any more what stood in the place
+      const bool is_anew = again.batch != NONE;
+      const fx_tile at = take();
+      put(i, at, is_anew);
+      fx_named_barrier(15, WARPS * 32);  // the tile is written
+      found &= ~(1u << i % 2);
+      if (at.batch == NONE && was_none) return;
+      was_none = at.batch == NONE;
+      if (!is_anew && !was_none && look_at_own(i, false)) found |= 1u << i % 2;
+    }
+  }
+};
+
+// fx_chain_copies: starts copying, of tiles one after the other, A's rows and blocks of B and of C
+template <class ENGINE, class PROBLEM>
+struct fx_chain_copies {
+  typedef typename ENGINE::b_stages b_stages;
+  typedef typename ENGINE::c_stages c_stages;
+
+  const PROBLEM &p;
+  const fx_tensor_map *const maps;
+  fx_wgmma_ring<b_stages> b = {fx_shared(fx_smem()) + ENGINE::B, fx_shared(fx_smem()) + ENGINE::B_BARRIERS, 0, 0};
+  fx_wgmma_ring<c_stages> c = {fx_shared(fx_smem()) + ENGINE::C, fx_shared(fx_smem()) + ENGINE::C_BARRIERS, 0, 0};
+  unsigned parity = 0;  // of A's rows
+
+  FX_DEVICE void start_a(const fx_tile &at) {
+#pragma unroll 1
+    for (int consumer = 0; consumer < ENGINE::CONSUMERS; ++consumer) {
+      const unsigned full = fx_shared(fx_smem()) + ENGINE::A_BARRIERS + consumer * 16;
+      fx_mbarrier_wait(full + 8, parity ^ 1);
+      fx_mbarrier_expect(full, ENGINE::A_BYTES / ENGINE::CONSUMERS);
+#pragma unroll
+      for (int k = 0; k < ENGINE::BK; k += 64)
+        fx_wgmma_load<64, typename PROBLEM::first_segment::a>(p, maps, nullptr, fx_shared(fx_smem()) + (k / 64 * ENGINE::CONSUMERS + consumer) * ENGINE::BOX_BYTES, full, 0, at.batch, 0,
+                                                              at.m + consumer * 64, 64, k);
+    }
+    parity ^= 1;
+  }
+  // Blocks `first` up to `end` of a tile.
+  FX_DEVICE void start(const fx_tile &at, int first, int end) {
+#pragma unroll 1
+    for (int i = first; i < end; ++i) {
+      const int t0 = fx_chain_nth<PROBLEM>(i, first, end) * ENGINE::BT;
+      fx_mbarrier_wait(b.empty(), b.parity ^ 1);
+      fx_mbarrier_expect(b.full(), b_stages::STAGE_BYTES);
+#pragma unroll
+      for (int k = 0; k < ENGINE::BK; k += 64)
+        fx_wgmma_load<ENGINE::BT, typename PROBLEM::first_segment::template b<0>>(p, maps + 1, nullptr, b.address() + k / 64 * (ENGINE::BT / 64) * ENGINE::BOX_BYTES, b.full(), 0, at.batch, 0,
+                                                                                  t0, ENGINE::BT, k);
+      b.next();
+      if (i == first) start_a(at);
+      fx_mbarrier_wait(c.empty(), c.parity ^ 1);
+      fx_mbarrier_expect(c.full(), c_stages::STAGE_BYTES);
+#pragma unroll
+      for (int t = 0; t < ENGINE::BT; t += 64)
+        fx_wgmma_load<ENGINE::BN, typename PROBLEM::second_segment::template b<0>>(p, maps + 2, nullptr, c.address() + t / 64 * (ENGINE::BN / 64) * ENGINE::BOX_BYTES, c.full(), 0, at.batch, 0, at.n,
+                                                                                   ENGINE::BN, t0 + t);
+      c.next();
+    }
+  }
+};
+
+// fx_chain_producer: starts copying the block's tiles
+template <class ENGINE, class PROBLEM>
+FX_DEVICE void fx_chain_producer(const PROBLEM &p, const fx_tensor_map *maps, long long batches) {
+  fx_chain_copies<ENGINE, PROBLEM> copies = {p, maps};
+  fx_chain_list<ENGINE, PROBLEM> list = {0};
+  fx_chain_work work;
+#pragma unroll 1
+  for (int none = 0; none < 2;) {
+    if (!list.next(p, batches, work, 0)) {
+      ++none;
+      continue;
+    }
+    none = 0;
+    copies.start(work.at, work.first, work.end);
+    list.give_back(list.i - 1);
+  }
+}
+
+// fx_chain_start: what all threads of a block do at first
+template <class ENGINE>
+FX_DEVICE void fx_chain_start(const fx_tensor_map *maps) {
+  const unsigned shared = fx_shared(fx_smem());
+  if (threadIdx.x == 0) {
+    fx_tma_prefetch(maps + 2);
+    for (int c = 0; c < ENGINE::CONSUMERS; ++c) fx_ring<1, 0>{0, shared + ENGINE::A_BARRIERS + c * 16, 0, 0}.begin(1, 4);
+    fx_wgmma_ring<typename ENGINE::b_stages>{0, shared + ENGINE::B_BARRIERS, 0, 0}.begin(1, 4 * ENGINE::CONSUMERS);
+    fx_wgmma_ring<typename ENGINE::c_stages>{0, shared + ENGINE::C_BARRIERS, 0, 0}.begin(1, 4 * ENGINE::CONSUMERS);
+  }
+  fx_wgmma_start(maps);
 }
 
 // fx_chain_rows: what a thread of a consumer knows of its two rows
@@ -203,20 +400,25 @@ struct fx_chain_rows {
   static constexpr bool HAS_SUMS = !__is_empty(sums_type);
   typedef typename ENGINE::T T;
   static constexpr int BT = ENGINE::BT, STEPS = BT / 16;
+  static constexpr bool MASKS_REST = PROBLEM::LIMITS && PROBLEM::KEEPS[0];  // what lies beyond the axis counts as beyond limits
 
   const PROBLEM &p;                     // the problem
-  const fx_tile at;                     // the tile of the result
+  fx_tile at;                           // the tile of the result
   const int row;                        // of the tile: the first of the two, the other is 8 further
   int m[2];                             // of the problem; rows that do not exist stand for its last one, and are not stored
   typename PROBLEM::results r[2];       // reductions
   typename PROBLEM::values q[2];        // values made of them that elements read
   sums_type sums[2];                    // of the pass so far
 
-  FX_DEVICE fx_chain_rows(const PROBLEM &problem, const fx_tile &tile, int first_row)
-      : p(problem), at(tile), row(first_row + (int)threadIdx.x / 32 % 4 * 16 + (int)threadIdx.x % 32 / 4), r(), q() {
+  FX_DEVICE fx_chain_rows(const PROBLEM &problem, int first_row) : p(problem), row(first_row + (int)threadIdx.x / 32 % 4 * 16 + (int)threadIdx.x % 32 / 4) {}
+
+  // Begins with a tile.
+  FX_DEVICE void begin(const fx_tile &tile) {
+    at = tile;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       m[h] = at.m + row + 8 * h < p.m() ? at.m + row + 8 * h : p.m() - 1;
+      r[h] = {}, q[h] = {};
       if constexpr (PROBLEM::PREPARES[0]) p.prepare(fx_chain_pass<0>(), q[h], r[h], at.batch, m[h]);
       sums[h] = p.identity(fx_chain_pass<0>());
     }
@@ -232,7 +434,7 @@ struct fx_chain_rows {
       for (int i = 0; i < BT / 4; ++i) {
         float x[1][2] = {{s[i * 2], s[i * 2 + 1]}};
         const int t = first + i / 2 * 8, h = i % 2;
-        p.template find_maxima<2, !IS_WHOLE>(fx_chain_pass<0>(), maxima[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE ? 2 : p.t() - t);
+        p.template find_maxima<2, !IS_WHOLE>(fx_chain_pass<0>(), maxima[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
         if constexpr (PROBLEM::KEEPS[0]) s[i * 2] = x[0][0], s[i * 2 + 1] = x[0][1];
       }
 #pragma unroll
@@ -246,7 +448,7 @@ struct fx_chain_rows {
     for (int i = 0; i < BT / 4; ++i) {
       float x[1][2] = {{s[i * 2], s[i * 2 + 1]}};
       const int t = first + i / 2 * 8, h = i % 2;
-      p.fold(fx_chain_pass<0>(), sums[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE ? 2 : p.t() - t);
+      p.fold(fx_chain_pass<0>(), sums[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
       s[i * 2] = x[0][0], s[i * 2 + 1] = x[0][1];
     }
   }
@@ -293,24 +495,31 @@ struct fx_chain_consumer {
   const int number;                                // of the consumer
   fx_wgmma_ring<typename ENGINE::b_stages> b;      // B's blocks
   fx_wgmma_ring<typename ENGINE::c_stages> c;      // and C's
+  unsigned a_parity;                               // of A's rows
   float s[BT / 2];                                 // S of a block, then P
   unsigned a[BT / 16][4];                          // P of the block before, rounded
   fx_wgmma_sums<ENGINE> d;                            // D
 
-  FX_DEVICE fx_chain_consumer(const fx_chain_rows<ENGINE, PROBLEM> &own_rows, int consumer)
-      : rows(own_rows),
+  FX_DEVICE fx_chain_consumer(const PROBLEM &p, int consumer)
+      : rows(p, consumer * 64),
         number(consumer),
         b{fx_shared(fx_smem()) + ENGINE::B, fx_shared(fx_smem()) + ENGINE::B_BARRIERS, 0, 0},
-        c{fx_shared(fx_smem()) + ENGINE::C, fx_shared(fx_smem()) + ENGINE::C_BARRIERS, 0, 0} {
-#pragma unroll
-    for (int i = 0; i < BN / 2; ++i) d.of[0][0][i] = 0.0f;
+        c{fx_shared(fx_smem()) + ENGINE::C, fx_shared(fx_smem()) + ENGINE::C_BARRIERS, 0, 0},
+        a_parity(0) {}
+  FX_DEVICE void wait_turn() {  // the one before has started its products
+    if constexpr (CONSUMERS > 1) fx_named_barrier(1 + number, 256);
   }
-  FX_DEVICE void wait_turn() { fx_named_barrier(1 + number, 256); }  // the one before has started its products
-  FX_DEVICE void pass_turn() { fx_named_arrive(1 + (number + 1) % CONSUMERS, 256); }
+  FX_DEVICE void pass_turn() {
+    if constexpr (CONSUMERS > 1) fx_named_arrive(1 + (number + 1) % CONSUMERS, 256);
+  }
+  FX_DEVICE unsigned a_barrier() const { return fx_shared(fx_smem()) + ENGINE::A_BARRIERS + number * 16; }
   template <class RING>
   static FX_DEVICE void give_back(RING &ring) {
     if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty());
     ring.next();
+  }
+  FX_DEVICE void give_back_a() const {
+    if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(a_barrier() + 8);
   }
   FX_DEVICE void start_first() {
     const unsigned long long x = fx_wgmma_operand<operand_a::LAYOUT>::at(fx_shared(fx_smem()) + number * BOX), y = fx_wgmma_operand<operand_b::LAYOUT>::at(b.address());
@@ -329,21 +538,21 @@ struct fx_chain_consumer {
           d.of[0][0], a[step], y + step / 4 * (BN / 64 * BOX >> 4) + step % 4 * (fx_wgmma_operand<operand_c::LAYOUT>::STEP >> 4));
     fx_wgmma_commit();
   }
-  template <bool IS_WHOLE>
-  FX_DEVICE void first_block() {
+  // P of a tile's first block, of S: nothing was added to D.
+  FX_DEVICE void begin(const fx_chain_work &work) {
     float scale[2];
-    fx_mbarrier_wait(b.full(), b.parity);
-    wait_turn();
-    fx_wgmma_begin();
-    start_first();
-    pass_turn();
-    fx_wgmma_wait<0>();
-    give_back(b);
-    rows.template make<IS_WHOLE>(s, scale, 0);
+    if (work.first + 1 == work.end) give_back_a();
+    a_parity ^= 1;
+    rows.begin(work.at);
+#pragma unroll
+    for (int i = 0; i < BN / 2; ++i) d.of[0][0][i] = 0.0f;
+    const int block = fx_chain_nth<PROBLEM>(work.first, work.first, work.end);
+    if (block >= work.whole_first && block < work.whole_end) rows.template make<true>(s, scale, block * BT);
+    else rows.template make<false>(s, scale, block * BT);
     rows.pack(a, s);
   }
   template <bool IS_WHOLE>
-  FX_DEVICE void next_block(int t) {
+  FX_DEVICE void next_block(int i, int end) {
     float scale[2];
     fx_mbarrier_wait(b.full(), b.parity);
     fx_mbarrier_wait(c.full(), c.parity);
@@ -354,117 +563,124 @@ struct fx_chain_consumer {
     pass_turn();
     fx_wgmma_wait<1>();
     give_back(b);
-    rows.template make<IS_WHOLE>(s, scale, t);
+    if (i + 1 == end) give_back_a();
+    rows.template make<IS_WHOLE>(s, scale, (PROBLEM::LIMITS ? i : i - 1) * BT);  // of fx_chain_nth
     fx_wgmma_wait<0>();  // from here on P's registers may change
     give_back(c);
     if constexpr (PROBLEM::SCALED) {
 #pragma unroll
-      for (int i = 0; i < BN / 2; ++i) d.of[0][0][i] *= scale[i / 2 % 2];
+      for (int j = 0; j < BN / 2; ++j) d.of[0][0][j] *= scale[j / 2 % 2];
     }
     rows.pack(a, s);
   }
-  // All blocks, of which the first n_whole are whole.
-  FX_DEVICE void run(fx_chain_walk<ENGINE, PROBLEM> walk, int n_whole) {
-    if (number == CONSUMERS - 1) pass_turn();  // the first consumer goes first
-    fx_mbarrier_wait(fx_shared(fx_smem()) + ENGINE::HAS_A, 0);
-    int i = 1;
-    if (n_whole > 0) first_block<true>();
-    else first_block<false>();
-#pragma unroll 1
-    for (; i < n_whole; ++i) next_block<true>(i * BT);
-#pragma unroll 1
-    for (; walk.has(i); ++i) next_block<false>(i * BT);
-    fx_mbarrier_wait(c.full(), c.parity);
-    fx_wgmma_begin();
-    start_second();
-    fx_wgmma_wait<0>();
-    if (number == 0) wait_turn();  // nobody is left behind at a barrier
+  // D is whole: hands it to the problem.
+  FX_DEVICE void end(int tile) {
+    typedef fx_chain_outer<PROBLEM, ENGINE::BM> outer;
+    const int warp = threadIdx.x / 32 % 4;
+    const outer of_rows = {rows.p, (const unsigned *)(fx_smem() + ENGINE::ROWS)};
+    if constexpr (PROBLEM::LIMITS) {
+      // Where C holds what is not finite, neither is D.
+      if (number == 0 && warp == 0) {
+        float z = 0.0f;
+#pragma unroll
+        for (int i = 0; i < BN / 2; ++i) z = fmaf(d.of[0][0][i], 0.0f, z);
+        unsigned is_special = z != 0.0f;
+#pragma unroll
+        for (int mask = 1; mask < 32; mask *= 2) is_special |= fx_shuffle_xor(is_special, mask);
+        if (threadIdx.x % 32 == 0) fx_chain_list<ENGINE, PROBLEM>::beside()[tile % 2] = is_special;
+      }
+    }
+    if constexpr (PROBLEM::LIMITS) fx_overwrites(!fx_chain_list<ENGINE, PROBLEM>::place(tile)[11]);
+    fx_wgmma_columns<ENGINE, outer> columns;
+    if (ENGINE::HAS_ROOM) columns.fetch(of_rows, rows.at.batch, rows.at.n);
+    rows.finish();
+    fx_wgmma_epilogue<ENGINE>(of_rows, rows.at, number * 64 + warp * 16, columns, d, fx_shared(fx_smem()) + ENGINE::STAGING + (number * 4 + warp) * ENGINE::STAGING_BYTES);
+    fx_warp_barrier();  // all lanes have stored, and read the results of rows
+    fx_chain_list<ENGINE, PROBLEM>::give_back(tile);
   }
-  // Of the tile of the last rows, once all blocks that matter were walked over and the rest of C looked at: tells the others whether C is finite. Where it is not, neither is D.
-  FX_DEVICE void tell(unsigned long long *flags) {
-    float z = 0.0f;
-#pragma unroll
-    for (int i = 0; i < BN / 2; ++i) z = fmaf(d.of[0][0][i], 0.0f, z);
-    unsigned is_special = z != 0.0f;
-#pragma unroll
-    for (int mask = 1; mask < 32; mask *= 2) is_special |= fx_shuffle_xor(is_special, mask);
-    for (int m = threadIdx.x % 32 * ENGINE::BM; m < rows.at.m; m += 32 * ENGINE::BM) fx_chain_flag::tell(fx_chain_flag::of<ENGINE>(rows.p, flags, rows.at, m), !is_special);
+  // Tiles one after another, as long as the next one is known: its first product starts beside the last second one, and runs on while D is handed over.
+  FX_DEVICE void run_tiles(fx_chain_list<ENGINE, PROBLEM> &list, fx_chain_work &work, long long batches) {
+    fx_mbarrier_wait(a_barrier(), a_parity);
+    fx_mbarrier_wait(b.full(), b.parity);
+    wait_turn();
+    fx_wgmma_begin();
+    start_first();
+    pass_turn();
+    fx_wgmma_wait<0>();
+    give_back(b);
+#pragma unroll 1
+    for (;;) {
+      begin(work);
+      int i = work.first + 1;
+      const int tile = list.i - 1;
+      if constexpr (PROBLEM::LIMITS) {
+#pragma unroll 1
+        for (; i < work.whole_first && i < work.end; ++i) next_block<false>(i, work.end);
+#pragma unroll 1
+        for (; i < work.whole_end && i < work.end; ++i) next_block<true>(i, work.end);
+      }
+#pragma unroll 1
+      for (; i < work.end; ++i) next_block<!PROBLEM::LIMITS>(i, work.end);
+      const bool has_next = list.next(rows.p, batches, work, number);
+      fx_mbarrier_wait(c.full(), c.parity);
+      if (!has_next) {
+        fx_wgmma_begin();
+        start_second();
+        fx_wgmma_wait<0>();
+        give_back(c);
+        end(tile);
+        return;
+      }
+      fx_mbarrier_wait(a_barrier(), a_parity);
+      fx_mbarrier_wait(b.full(), b.parity);
+      wait_turn();
+      fx_wgmma_begin();
+      start_second();
+      start_first();
+      pass_turn();
+      fx_wgmma_wait<1>();
+      give_back(c);
+      end(tile);
+      fx_wgmma_wait<0>();
+      give_back(b);
+    }
+  }
+  FX_DEVICE void run(long long batches) {
+    fx_chain_list<ENGINE, PROBLEM> list = {0};
+    fx_chain_work work;
+    if (number == CONSUMERS - 1) pass_turn();  // the first consumer goes first
+#pragma unroll 1
+    for (int none = 0; none < 2;) {
+      if (!list.next(rows.p, batches, work, number)) {
+        ++none;
+        continue;
+      }
+      run_tiles(list, work, batches);
+      none = 1;
+    }
+    if (number == 0) wait_turn();  // nobody is left behind at a barrier
   }
 };
 
-// fx_chain_wgmma: computes this block's tile; flags: one for every tile, where the problem's rows end
+// fx_chain_wgmma: computes the block's tiles, of all `batches`; tallies: one, and one for every batch and BN columns, where rows have limits
 template <class ENGINE, class PROBLEM>
-FX_DEVICE void fx_chain_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long long batches, unsigned long long *flags) {
-  typedef fx_chain_walk<ENGINE, PROBLEM> walk_type;
+FX_DEVICE void fx_chain_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long long batches, unsigned long long *tallies) {
   constexpr int CONSUMERS = ENGINE::CONSUMERS;
-  const unsigned shared = fx_shared(fx_smem());
-  const int group = threadIdx.x / 128, consumer = group - 1, warp = threadIdx.x / 32 % 4;
-  const fx_tile at = fx_chain_tile<ENGINE>(p, blockIdx.x, batches);
-  fx_wgmma_ring<typename ENGINE::b_stages> b = {shared + ENGINE::B, shared + ENGINE::B_BARRIERS, 0, 0};
-  if (threadIdx.x == 0) {
-    fx_tma_prefetch(maps);
-    fx_tma_prefetch(maps + 1);
-    fx_tma_prefetch(maps + 2);
-    fx_mbarrier_init(shared + ENGINE::HAS_A, 1);
-    fx_mbarrier_init(shared + ENGINE::HAS_LOOKED, 3);
-    for (int s = 0; s < ENGINE::STAGES; ++s) {
-      fx_mbarrier_init(shared + ENGINE::B_BARRIERS + s * 8, 1);
-      fx_mbarrier_init(shared + ENGINE::B_BARRIERS + (ENGINE::STAGES + s) * 8, 4 * CONSUMERS);
-      fx_mbarrier_init(shared + ENGINE::C_BARRIERS + s * 8, 1);
-      fx_mbarrier_init(shared + ENGINE::C_BARRIERS + (ENGINE::STAGES + s) * 8, 4 * CONSUMERS);
-    }
-    fx_mbarrier_publish();
-  }
-  fx_wait_for_kernel();
-  if (threadIdx.x == 0) {
-    fx_mbarrier_expect(shared + ENGINE::HAS_A, ENGINE::A_BYTES);
-#pragma unroll
-    for (int k = 0; k < ENGINE::BK; k += 64)
-      fx_wgmma_load<ENGINE::BM, typename PROBLEM::first_segment::a>(p, maps, nullptr, shared + k / 64 * CONSUMERS * ENGINE::BOX_BYTES, shared + ENGINE::HAS_A, 0, at.batch, 0, at.m, ENGINE::BM, k);
-    fx_chain_load_b<ENGINE>(p, maps, at, b, 0);
-  }
-  fx_chain_rows<ENGINE, PROBLEM> rows(p, at, (consumer < 0 ? 0 : consumer) * 64);
-  int end = p.t(), whole = p.t();
-  if constexpr (PROBLEM::ENDS) {
-    // From which element of the intermediate on no row of the block takes any, and up to which all of this consumer's rows take each.
-    int *words = (int *)walk_type::words();
-    if (consumer >= 0) {
-      int last = p.end(rows.q[0], rows.r[0], at.batch, rows.m[0]), other = p.end(rows.q[1], rows.r[1], at.batch, rows.m[1]), first = min(last, other);
-      last = max(last, other);
-#pragma unroll
-      for (int mask = 4; mask < 32; mask *= 2) last = max(last, (int)fx_shuffle_xor((unsigned)last, mask)), first = min(first, (int)fx_shuffle_xor((unsigned)first, mask));
-      if (threadIdx.x % 32 == 0) words[consumer * 8 + warp * 2] = last, words[consumer * 8 + warp * 2 + 1] = first;
-    }
-    fx_barrier();  // the memory barriers are there, and every warp's ends
-    end = 0;
-#pragma unroll
-    for (int w = 0; w < 4 * CONSUMERS; ++w) end = max(end, words[w * 2]);
-#pragma unroll
-    for (int w = 0; w < 4; ++w) whole = min(whole, words[(consumer < 0 ? 0 : consumer) * 8 + w * 2 + 1]);
-  } else {
-    fx_barrier();  // the memory barriers are there
-  }
-  fx_let_next_start();
-  const walk_type walk(end, p.t());
+  const int group = threadIdx.x / 128;
+  if (threadIdx.x == 0) fx_ring<2, 0>{0, fx_shared(fx_smem()) + ENGINE::WORK_BARRIERS, 0, 0}.begin(1, 4 * CONSUMERS + 1);
+  fx_chain_start<ENGINE>(maps);
   if (group == 0) {
     fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
-    if (threadIdx.x == 0) fx_chain_producer<ENGINE>(p, maps, at, b, walk);
-    if constexpr (PROBLEM::ENDS) {
-      if (threadIdx.x >= 32) fx_chain_look<ENGINE>(p, at, walk.n * ENGINE::BT, at.m + ENGINE::BM >= p.m(), flags);
+    if (threadIdx.x == 0) fx_chain_producer<ENGINE>(p, maps, batches);
+    if constexpr (PROBLEM::LIMITS) {
+      if (threadIdx.x >= 32) {
+        fx_chain_scheduler<ENGINE, PROBLEM> scheduler = {p, batches, tallies, {-1, 0, 0}, {-1, 0, 0}, 0, false, false};
+        scheduler.run();
+      }
     }
     return;
   }
-
   fx_take_registers<ENGINE::CONSUMER_REGISTERS>();
-  typedef fx_chain_outer<PROBLEM, ENGINE::BM> outer;
-  fx_wgmma_columns<ENGINE, outer> columns;
-  fx_chain_consumer<ENGINE, PROBLEM> products(rows, consumer);
-  products.run(walk, whole / ENGINE::BT);
-  if constexpr (PROBLEM::ENDS) {
-    if (consumer == 0 && warp == 0 && at.m + ENGINE::BM >= p.m()) products.tell(flags);
-  }
-  const outer of_rows = {p, (const unsigned *)(fx_smem() + ENGINE::ROWS)};
-  if (ENGINE::HAS_ROOM) columns.fetch(of_rows, at.batch, at.n);
-  products.rows.finish();
-  fx_wgmma_epilogue<ENGINE>(of_rows, at, consumer * 64 + warp * 16, columns, products.d, shared + ENGINE::STAGING + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
+  fx_chain_consumer<ENGINE, PROBLEM> consumer(p, group - 1);
+  consumer.run(batches);
 }

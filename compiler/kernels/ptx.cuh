@@ -32,8 +32,20 @@ FX_DEVICE unsigned long long fx_load_acquire(const unsigned long long *p) {
   return x;
 }
 
-// fx_exchange: puts a double word into global memory and gives what was there, in one step for all threads of the GPU
-FX_DEVICE unsigned long long fx_exchange(unsigned long long *p, unsigned long long x) { return atomicExch(p, x); }
+// fx_compare_exchange: puts x into a double word of global memory if it is `expected`, and gives what was there, in one step for all threads of the GPU
+// What this thread has written, or seen written, is visible to whoever sees x; what was written before what it finds is visible after.
+FX_DEVICE unsigned long long fx_compare_exchange(unsigned long long *p, unsigned long long expected, unsigned long long x) {
+  unsigned long long found;
+  asm volatile("atom.acq_rel.gpu.global.cas.b64 %0, [%1], %2, %3;" : "=l"(found) : "l"(__cvta_generic_to_global(p)), "l"(expected), "l"(x) : "memory");
+  return found;
+}
+
+// fx_fetch_add: adds x to a double word of global memory, and gives what was there; otherwise as fx_compare_exchange
+FX_DEVICE unsigned long long fx_fetch_add(unsigned long long *p, unsigned long long x) {
+  unsigned long long found;
+  asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], %2;" : "=l"(found) : "l"(__cvta_generic_to_global(p)), "l"(x) : "memory");
+  return found;
+}
 
 // fx_grid_barrier: waits for all blocks of the grid, all of which must be resident; what they wrote to memory before is visible after
 // A block says in its flag that it has arrived. The first block, once it has seen and cleared all of them, changes the first flag, which every block had read
@@ -323,6 +335,9 @@ FX_DEVICE void fx_shared_add(unsigned to, unsigned w) { asm volatile("red.shared
 
 // fx_unwritten: these bytes of shared memory may be read before anything is written to them: no result depends on what they hold. No instruction
 FX_DEVICE void fx_unwritten(unsigned at, int n_bytes) {}
+
+// fx_overwrites: whether what this thread writes to global memory may take the place of results, of any block: these are known to be stored. No instruction
+FX_DEVICE void fx_overwrites(bool may) {}
 
 // fx_cp_async16: starts copying 16 bytes into shared memory; zeros, and nothing is read, where not valid
 FX_DEVICE void fx_cp_async16(unsigned to, const void *from, bool valid) {

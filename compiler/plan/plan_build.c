@@ -147,15 +147,29 @@ static void cluster(struct terms *x, const struct scheduled_graph *c, const stru
     }
 }
 
-/* The grid of configuration f: blocks that walk over tiles are no more than SMs. Those of a chain have a tile each. */
+/* Times the blocks of the intermediate that a tile of a chain walks over. */
+static void all_pieces(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    const struct axis_list *t = &l->kernel->gemm.segments[0].k;
+    terms_size(x, c->graph->kernel, t->axes, t->n);
+    terms_constant(x, f->piece);
+    terms_op(x, FX_T_CDIV);
+    terms_op(x, FX_T_MUL);
+}
+
+/* The grid of configuration f: blocks that walk over tiles are no more than SMs. */
 static void blocks(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     grid(x, c, l, f);
     if (f->spread) {
         terms_constant(x, f->spread);
         terms_op(x, FX_T_MUL);
     }
-    if (!f->takes_maps || l->kernel->chain) return;
+    if (!f->takes_maps) return;
+    if (f->piece) all_pieces(x, c, l, f);
     terms_push(x, FX_T_SM_COUNT, 0);
+    if (f->piece) {
+        terms_constant(x, f->min_blocks);
+        terms_op(x, FX_T_MUL);
+    }
     if (f->splits_k) {
         cluster(x, c, l, f);
         terms_op(x, FX_T_DIV);
@@ -199,6 +213,13 @@ static void cost(struct terms *x, const struct scheduled_graph *c, const struct 
     const struct gemm_shape *s = &l->kernel->gemm;
     int64_t epilogue = llround(PARTS * f->epilogue);
     grid(x, c, l, f);
+    if (f->piece) { /* shared out evenly */
+        terms_constant(x, (int64_t)llround(1000.0 * f->tile_m * f->tile_n / f->rate));
+        terms_op(x, FX_T_MUL);
+        terms_push(x, FX_T_SM_COUNT, 0);
+        terms_op(x, FX_T_CDIV);
+        return;
+    }
     if (f->splits_k) {
         cluster(x, c, l, f);
         terms_op(x, FX_T_MUL);
@@ -288,6 +309,12 @@ static struct fx_expr prefers(
         cost(&x, c, l, f);
         cost(&x, c, l, other);
         terms_op(&x, FX_T_LE);
+        if (other->most_m) { /* there may be more rows than it takes */
+            terms_constant(&x, other->most_m);
+            terms_size(&x, c->graph->kernel, l->kernel->gemm.m.axes, l->kernel->gemm.m.n);
+            terms_op(&x, FX_T_LT);
+            terms_op(&x, FX_T_OR);
+        }
         terms_also(&x, &n, from);
     }
     for (int i = 0; l->kernel->gemm.is_whole && f->stores_any && f->takes_maps && i < l->kernel->n_configs; i++) {
@@ -386,6 +413,7 @@ static void need_tiles(
     struct terms *x, int *n, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     int from = x->n;
     grid(x, c, l, f);
+    if (f->piece) all_pieces(x, c, l, f);
     terms_constant(x, INT32_MAX);
     terms_op(x, FX_T_LE);
     terms_also(x, n, from);
@@ -634,18 +662,66 @@ static void resident_flags(struct terms *x, const struct scheduled_graph *c) {
     terms_op(x, FX_T_MUL);
 }
 
-/* Flags of a chain: one for every tile, of the least rows and columns that a configuration has. */
-static void tile_flags(struct terms *x, const struct scheduled_graph *c, const struct launch *l) {
-    struct config least = {.tile_m = INT32_MAX, .tile_n = INT32_MAX};
+/* Tallies of a chain: one of the tiles that are taken, one for every batch and a tile's columns, of the least that a
+ * configuration has. */
+static void tallies(struct terms *x, const struct scheduled_graph *c, const struct launch *l) {
+    const struct gemm_shape *s = &l->kernel->gemm;
+    int least = INT32_MAX;
     for (int v = 0; v < l->kernel->n_configs; v++) {
         const struct config *f = &l->kernel->configs[v];
-        if (!f->takes_maps) continue;
-        if (f->tile_m < least.tile_m) least.tile_m = f->tile_m;
-        if (f->tile_n < least.tile_n) least.tile_n = f->tile_n;
+        if (f->takes_maps && f->tile_n < least) least = f->tile_n;
     }
-    grid(x, c, l, &least);
+    terms_size(x, c->graph->kernel, s->n.axes, s->n.n);
+    terms_constant(x, least);
+    terms_op(x, FX_T_CDIV);
+    if (s->batch.n) {
+        terms_size(x, c->graph->kernel, s->batch.axes, s->batch.n);
+        terms_op(x, FX_T_MUL);
+    }
+    terms_constant(x, 1);
+    terms_op(x, FX_T_ADD);
     terms_constant(x, 8);
     terms_op(x, FX_T_MUL);
+}
+
+/* Pieces of a chain: a count for every tile, and of every block two places of as many rows as a
+ * tile has, for its columns' sums and what else is known of a row. None where there are more rows than pieces take. */
+static void pieces(struct terms *x, const struct scheduled_graph *c, const struct launch *l) {
+    enum { WORDS = 8 }; /* beside those of a row's results: shifts; by driver_chain_pieces.cuh */
+    const struct kernel *k = c->graph->kernel;
+    const struct gemm_shape *s = &l->kernel->gemm;
+    struct config least = {.tile_n = INT32_MAX};
+    int n = 0;
+    for (int v = 0; v < l->kernel->n_configs; v++) {
+        const struct config *f = &l->kernel->configs[v];
+        if (!f->piece) continue;
+        blocks(x, c, l, f);
+        terms_constant(x, 2 * 4 * (int64_t)(f->tile_n + l->kernel->chain->result_words + WORDS));
+        terms_op(x, FX_T_MUL);
+        if (n++) terms_op(x, FX_T_MAX);
+        if (f->tile_n < least.tile_n) least.tile_n = f->tile_n;
+        least.tile_m = f->tile_m, least.most_m = f->most_m;
+    }
+    terms_size(x, k, s->m.axes, s->m.n);
+    terms_constant(x, least.tile_m);
+    terms_op(x, FX_T_MIN);
+    terms_op(x, FX_T_MUL);
+    grid(x, c, l, &least);
+    terms_constant(x, 2);
+    terms_op(x, FX_T_ADD);
+    terms_constant(x, 8);
+    terms_op(x, FX_T_MUL);
+    terms_op(x, FX_T_ADD);
+    terms_size(x, k, s->m.axes, s->m.n);
+    terms_constant(x, least.most_m);
+    terms_op(x, FX_T_LE);
+    terms_op(x, FX_T_MUL);
+}
+
+static bool is_cut(const struct scheduled *s) {
+    bool any = false;
+    for (int v = 0; v < s->n_configs; v++) any |= s->configs[v].piece > 0;
+    return any;
 }
 
 /* What all launches need for their flags, one after the other. */
@@ -657,9 +733,13 @@ static struct fx_expr flag_bytes(struct arena *a, const struct unit *u, int inde
     for (int i = 0; i < c->n_kernels; i++) waits |= c->kernels[i].waits;
     if (waits) resident_flags(&x, c), n++;
     for (int i = 0; i < c->n_kernels; i++) {
+        const struct launch *l = &u->launches[index][i];
         if (!c->kernels[i].has_flags) continue;
-        tile_flags(&x, c, &u->launches[index][i]);
+        tallies(&x, c, l);
         if (n++) terms_op(&x, FX_T_MAX);
+        if (!is_cut(l->kernel)) continue;
+        pieces(&x, c, l);
+        terms_op(&x, FX_T_MAX);
     }
     return terms_done(&x);
 }

@@ -159,8 +159,9 @@ void schedule_chain_price(const struct graph *g, const struct partition *p, stru
         if (f->most_k && k > f->most_k * x->parts.n_inner) continue;
         double tiles_n = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), walked = f->most_k ? f->tile_k : 256;
         double rate = f->rate * (walked + f->tile_n) / f->tile_n;
+        if (f->most_m && m > f->most_m) continue;
         double sms = g->cx->arch->sms, tiles_m = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m) * rows / m,
-               rounds = (double)(int64_t)((tiles_m * tiles_n + sms - 1) / sms) * sms;
+               work = tiles_m * tiles_n, rounds = f->piece ? work : (double)(int64_t)((work + sms - 1) / sms) * sms;
         double ops = tiles_m * tiles_n * t *
                      (x->n_passes * (b_ops + a_ops * f->tile_m / 64) + f->tile_n * second->b[0].ops);
         double seconds = rounds * 2.0 * f->tile_m * t * (x->n_passes * k + f->tile_n) / rate /

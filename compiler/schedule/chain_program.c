@@ -318,57 +318,84 @@ static void find_passes(const struct graph *g, const struct partition *p, const 
     }
 }
 
-/* ---- where a row ends ---- */
+/* ---- where a row begins and ends ---- */
 
-/* Whether n is the running index along the intermediate plus what is the same everywhere, and small. */
-static bool is_running(const struct node *n, int axis, int depth) {
-    if (n->kind == N_INDEX) return n->axis == axis;
+/* Whether n is the same everywhere along the intermediate, and small: sums of it do not wrap. */
+static bool is_small(const struct chain *x, const struct node *n) {
+    if (n->kind == N_CONST) return n->integer > -(1ll << 40) && n->integer < 1ll << 40;
+    if (n->kind == N_CAST) return fx_dtype_bits(n->args[0]->dtype) <= 32 && !fx_is_float(n->args[0]->dtype) &&
+                                  !x->is_element[n->id];
+    return n->kind == N_SIZE || (n->kind == N_INDEX && !x->is_element[n->id]);
+}
+
+/* Whether n is the running index along the intermediate, or its negative, plus what is small. */
+static bool is_running(const struct chain *x, const struct node *n, bool *is_falling, int depth) {
+    if (n->kind == N_INDEX) return n->axis == x->parts.t[0];
     if (n->kind != N_OP || (n->op != O_ADD && n->op != O_SUB) || depth > 4) return false;
-    for (int side = 0; side < (n->op == O_ADD ? 2 : 1); side++) {
-        const struct node *rest = n->args[1 - side];
-        bool is_fixed = rest->kind == N_SIZE ||
-                        (rest->kind == N_CONST && rest->integer > -(1ll << 40) && rest->integer < 1ll << 40);
-        if (is_fixed && is_running(n->args[side], axis, depth + 1)) return true;
+    for (int side = 0; side < 2; side++) {
+        if (!is_small(x, n->args[1 - side]) || !is_running(x, n->args[side], is_falling, depth + 1)) continue;
+        *is_falling ^= n->op == O_SUB && side == 1;
+        return true;
     }
     return false;
 }
 
-/* Whether condition c, which says what counts, or what does not, ends rows: what it compares. */
-static bool ends_rows(struct chain *x, const struct node *c, bool is_negated) {
+/* Takes condition c, which says what counts, or what does not, as a limit of rows. */
+static void add_limit(struct chain *x, struct node *c, bool is_negated) {
     if (c->kind != N_OP || (c->op != O_LE && c->op != O_LT && c->op != O_GE && c->op != O_GT) ||
         c->args[0]->dtype != FX_I64)
-        return false;
-    bool swap = (c->op == O_GE || c->op == O_GT) != is_negated;
-    if (!is_running(c->args[swap], x->parts.t[0], 0) || x->is_element[c->args[!swap]->id]) return false;
-    x->before = c->args[swap];
-    x->bound = c->args[!swap];
-    x->is_below = (c->op == O_LT || c->op == O_GT) != is_negated;
-    return true;
+        return;
+    for (int side = 0; side < 2 && x->n_limits < MAX_LIMITS; side++) {
+        bool is_falling = false, is_upper = ((c->op == O_LE || c->op == O_LT) != is_negated) == (side == 0);
+        if (x->is_element[c->args[1 - side]->id] || !is_running(x, c->args[side], &is_falling, 0)) continue;
+        x->limits[x->n_limits++] = (struct limit){.condition = c,
+            .running = c->args[side],
+            .bound = c->args[1 - side],
+            .is_falling = is_falling,
+            .is_end = is_upper != is_falling,
+            .is_strict = (c->op == O_LT || c->op == O_GT) != is_negated};
+        return;
+    }
 }
 
-/* Whether one of several conditions ends rows, all of which have to hold, or, negated, any. */
-static bool some_ends_rows(struct chain *x, const struct node *c, bool is_negated, int depth) {
-    if (!node_is_op(c, is_negated ? O_OR : O_AND) || depth > 8) return ends_rows(x, c, is_negated);
-    return some_ends_rows(x, c->args[0], is_negated, depth + 1) || some_ends_rows(x, c->args[1], is_negated, depth + 1);
+/* Those among several conditions, all of which have to hold, or, negated, any. */
+static void add_limits(struct chain *x, struct node *c, bool is_negated, int depth) {
+    if (!node_is_op(c, is_negated ? O_OR : O_AND) || depth > 8) {
+        add_limit(x, c, is_negated);
+        return;
+    }
+    for (int i = 0; i < 2; i++) add_limits(x, c->args[i], is_negated, depth + 1);
 }
 
-/* Every element behind some place of a row is -inf, and the exponential, which is then 0, all that sums and the second
- * contraction take of it: they end there, as long as what it is multiplied by is finite, which the kernel looks up in
- * memory. */
-static void find_bound(const struct group *r, struct chain *x) {
+/* Labels of m from the first one on that some limit has: for others limits are the same. */
+static void find_period(struct chain *x) {
+    const struct axis_list *m = &x->second.m;
+    int first = 0;
+    for (bool has_it = false; first < m->n; first++) {
+        for (int i = 0; i < x->n_limits; i++)
+            has_it |= node_has_axis(x->limits[i].running, m->axes[first]) ||
+                      node_has_axis(x->limits[i].bound, m->axes[first]);
+        if (has_it) break;
+    }
+    for (int i = first < m->n ? first : 0; i < m->n; i++) x->period.axes[x->period.n++] = m->axes[i];
+}
+
+/* Every element before or behind some place of a row is -inf, and the exponential, which is then 0, all that sums and
+ * the second contraction take of it: rows begin and end there, as long as what it is multiplied by is finite, which the
+ * kernel looks up in memory. */
+static void find_limits(const struct group *r, struct chain *x) {
     if (x->n_passes != 1 || x->outer_exp < 0 || x->parts.n_t != 1 || x->second.segments[0].b[0].is_computed) return;
     const struct shifted_exp *f = &x->exps[x->outer_exp];
     const struct node *p = x->parts.intermediate, *c = f->x;
     while (chain_undeferred(x, p) >= 0) p = p->args[chain_undeferred(x, p)];
     if (p != f->e || !node_is_op(c, O_WHERE)) return;
-    bool is_negated = node_is_number(c->args[1], -INFINITY); /* says what does not count */
-    if (!is_negated && !node_is_number(c->args[2], -INFINITY)) return;
+    x->is_negated = node_is_number(c->args[1], -INFINITY); /* says what does not count */
+    if (!x->is_negated && !node_is_number(c->args[2], -INFINITY)) return;
     for (int i = 0; i < r->n_steps; i++)
         if (r->steps[i] != f->maximum && (x->exp_of[r->steps[i]->id] != x->outer_exp || r->steps[i]->args[0] != f->e))
             return;
-    if (!some_ends_rows(x, c->args[0], is_negated, 0)) return;
-    x->is_negated = is_negated;
-    if (ends_rows(x, c->args[0], is_negated)) x->mask = c->args[0];
+    add_limits(x, c->args[0], x->is_negated, 0);
+    if (x->n_limits) find_period(x);
 }
 
 /* ---- rows ---- */
@@ -467,7 +494,7 @@ struct chain *chain_analyse(
     place_outer(x);
     find_online(x);
     find_passes(g, p, r, x);
-    find_bound(r, x);
+    find_limits(r, x);
     x->result_words = count_words(x);
     for (int s = 0; s < r->n_stores; s++) x->stores_rows |= chain_stores_row(g, p, x, &r->stores[s]);
     return x;

@@ -5,7 +5,7 @@
 #include "graph/chain.h"
 #include "schedule/schedule.h"
 
-enum { MAX_EXPS = 4, MAX_DEFERRED = 4 };
+enum { MAX_EXPS = 4, MAX_DEFERRED = 4, MAX_LIMITS = 4 };
 
 struct shifted_exp { /* e = exp(x - shift), the shift made of the maximum of x's row */
     struct node *e, *x, *shift, *maximum;
@@ -31,6 +31,15 @@ struct deferred { /* what is done to the intermediate but known only after the l
     bool is_choice;
 };
 
+/* A condition that compares what rises or falls by 1 along the intermediate with what is the same for a row: it holds
+ * up to some element, or from some element on. */
+struct limit {
+    struct node *condition, *running, *bound;
+    bool is_falling; /* running */
+    bool is_end;     /* it holds up to some element */
+    bool is_strict;  /* not where running is bound */
+};
+
 struct chain {
     struct chain_parts parts;
     struct gemm_shape first;  /* of the contractions that the intermediate is made of, whose n it is */
@@ -47,11 +56,10 @@ struct chain {
     int outer_exp;            /* the one by which D is scaled, or -1 */
     int n_deferred;
     struct deferred deferred[MAX_DEFERRED];
-    struct node *mask;        /* the condition by which elements count, where `bound` is all that it says; or NULL */
-    bool is_negated;          /* it says which do not */
-    struct node *before, *bound; /* where elements count only as long as `before`, rising by 1 along the intermediate,
-                                    is at most `bound`, the same for a row; or NULL */
-    bool is_below;            /* likewise: less than `bound` */
+    int n_limits;             /* conditions all of which hold where elements count */
+    struct limit limits[MAX_LIMITS];
+    bool is_negated;          /* they say where elements do not count */
+    struct axis_list period;  /* the last labels of m, beyond which limits recur */
     int result_words;         /* what is known of a row, at most */
     bool stores_rows;
 };

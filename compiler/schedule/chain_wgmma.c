@@ -25,12 +25,24 @@ static const struct chain_wgmma_tile {
     {256, 64, 256, 2, 2, 2200},
 };
 
+/* A tile of pieces, of one consumer; blocks that an SM holds, so that one multiplies while another one reads. */
+static const struct chain_pieces_tile {
+    int bk, bt, bn, stages, blocks;
+} pieces[] = {
+    {64, 64, 64, 6, 2},
+    {128, 64, 128, 3, 2},
+    {256, 64, 256, 3, 1},
+};
+enum { PIECES_MOST_ROWS = 256 }; /* of a batch: of more there are tiles enough */
+/* Flops a cycle and SM; so low that whole tiles are preferred from half as many as SMs on. */
+static const double PIECES_RATE = 600;
+
 /* By the formula of driver_chain_wgmma.cuh. */
 static int smem_bytes(const struct chain_wgmma_tile *e, const struct chain *x) {
     enum { CHUNK_PITCH = 32 * 4 + 32 };
     int a = e->bk / 64 * e->consumers, b = e->bk / 64 * (e->bt / 64), c = e->bt / 64 * (e->bn / 64),
-        staging = e->consumers * 4 * 16 * CHUNK_PITCH, barriers = 16 + 2 * e->stages * 16,
-        words = (8 * e->consumers + 4) * 4, rows = e->consumers * ROWS * x->result_words * 4;
+        staging = e->consumers * 4 * 16 * CHUNK_PITCH, barriers = 16 * e->consumers + 32 + 2 * e->stages * 16,
+        words = (2 * 12 + 8) * 4, rows = e->consumers * ROWS * x->result_words * 4;
     return (a + e->stages * (b + c)) * BOX_BYTES + staging + barriers + words + rows;
 }
 
@@ -48,7 +60,8 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
         .min_blocks = 1,
         .smem_bytes = smem_bytes(e, s->chain),
         .vector = vector,
-        .most_local = e->bn > 128 ? 64 : 0, /* what is spilled beside so many sums is read once a tile */
+        .most_local = e->bn > 128 ? 192 : 128, /* what the producer and the scheduler spill, or who has so many sums, is
+                                                  read once a tile */
         .most_k = e->bk,
         .rate = e->rate * e->bn / (e->bk + e->bn),
         .suffix = arena_printf(a, "%dx%dx%d_k%d_wgmma", rows, e->bt, e->bn, e->bk),
@@ -57,6 +70,37 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
         .text = arena_printf(a,
             "wgmma %d rows, %d of the intermediate, %d columns, rows kept up to k = %d, %d stages, %d consumers in turns",
             rows, e->bt, e->bn, e->bk, e->stages, e->consumers)};
+}
+
+static int pieces_smem_bytes(const struct chain_pieces_tile *e) {
+    int a = e->bk / 64, b = e->bk / 64 * (e->bt / 64), c = e->bt / 64 * (e->bn / 64);
+    return (a + e->stages * (b + c)) * BOX_BYTES + 16 + 2 * e->stages * 16 + 16;
+}
+
+static void add_pieces_config(
+    const struct graph *g, struct scheduled *s, const struct chain_pieces_tile *e, int vector) {
+    struct arena *a = &g->cx->arena;
+    s->configs[s->n_configs++] = (struct config){.is_aligned = true,
+        .takes_maps = true,
+        .starts_early = true,
+        .tile_m = ROWS,
+        .tile_n = e->bn,
+        .tile_k = e->bk,
+        .piece = e->bt,
+        .stages = e->stages,
+        .block = WARPGROUP + 32,
+        .min_blocks = e->blocks,
+        .smem_bytes = pieces_smem_bytes(e),
+        .vector = vector,
+        .most_m = PIECES_MOST_ROWS,
+        .most_k = e->bk,
+        .rate = PIECES_RATE * e->bn / (e->bk + e->bn),
+        .suffix = arena_printf(a, "%dx%dx%d_k%d_pieces", ROWS, e->bt, e->bn, e->bk),
+        .engine = arena_printf(a, "fx_wgmma_chain_pieces<fx_%s, fx_columns_%d, fx_held_%d, %d, %d>",
+            fx_dtype_name(s->chain->second.b_dtype), e->bt, e->bn, e->bk, e->stages),
+        .text = arena_printf(a,
+            "wgmma %d rows, %d of the intermediate, %d columns, rows kept up to k = %d, %d stages, the intermediate in pieces",
+            ROWS, e->bt, e->bn, e->bk, e->stages)};
 }
 
 static bool takes(const struct graph *g, const struct chain *x, const char **why_not) {
@@ -80,9 +124,12 @@ bool schedule_chain_wgmma_configure(
     int n_others = s->n_configs;
     for (int i = 0; i < n_others; i++) others[i] = s->configs[i];
     s->n_configs = 0;
-    s->has_flags = s->chain->bound != NULL;
+    int vector = gemm_vector(g, s, 8);
+    s->has_flags = true; /* for tallies, and for pieces */
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
-        if (smem_bytes(&tiles[i], s->chain) <= arch->block_shared) add_config(g, s, &tiles[i], gemm_vector(g, s, 8));
+        if (smem_bytes(&tiles[i], s->chain) <= arch->block_shared) add_config(g, s, &tiles[i], vector);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+        if (pieces_smem_bytes(&pieces[i]) <= arch->block_shared) add_pieces_config(g, s, &pieces[i], vector);
     if (!s->n_configs) return *why_not = schedule_no_room(g), false;
     for (int i = 0; i < n_others && s->n_configs < MAX_VARIANTS; i++) s->configs[s->n_configs++] = others[i];
     return true;

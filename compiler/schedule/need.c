@@ -328,6 +328,7 @@ struct terms schedule_needs(
     int n = 0;
     if (s->group->contraction) {
         if (s->chain) need_segments(&x, &n, c, s, f, &s->chain->first);
+        if (f->most_m) need_at_most(&x, &n, k, &s->gemm.m, f->most_m);
         if (f->most_k) need_at_most(&x, &n, k, &s->chain->first.segments[0].k, f->most_k);
         need_segments(&x, &n, c, s, f, &s->gemm);
         if (f->is_skinny)

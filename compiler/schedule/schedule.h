@@ -77,6 +77,9 @@ struct config { /* one entry point: a tile and what it assumes */
     int vector;          /* adjacent columns a thread takes */
     int most_cols;       /* of the row driver: elements of a row it takes; 0: any */
     int most_local;      /* of a contraction: bytes of local memory that its compiled code may have */
+    int piece;           /* of a chain: blocks share its tiles, each a run of so many elements of the intermediate at a
+                            time; 0: they do not */
+    int most_m;          /* likewise: rows of a batch that it takes; 0: any */
     int most_k;          /* of a chain: extent summed over by the first contraction that it takes; 0: any */
     int most_bins;       /* of the bins driver: bins it takes; 0: any */
     int suits_cols;      /* of the row driver: elements of a row up to which it is the faster choice; 0: any */
@@ -126,7 +129,7 @@ struct scheduled {
     struct rejected *rejected; /* what the other schedules lacked or would have cost, for the receipt */
     bool wants_windows;  /* gemm_shape() is to give a shape that has_windows */
     int block;           /* threads a block that configure() is held to, where it is a phase beside others; 0: any */
-    bool has_flags;      /* of a chain: its blocks tell each other something, a flag for each */
+    bool has_flags;      /* of a chain: its blocks share tiles by tallies, which stand where flags do */
     bool waits;          /* as a phase: what earlier phases of its launch wrote has to be there, for all blocks */
     int n_configs;
     struct config configs[MAX_VARIANTS];

@@ -167,7 +167,7 @@ void call_named(struct emu_thread *self, int number, int threads, int waits) {
         machine_fail(
             machine_now, CALLER, "meets %d threads at barrier %d, where %d are met", threads, number, n->threads);
     n->threads = threads;
-    if (self->is_watched) watch_signal(f, n->before);
+    if (self->is_watched) watch_signal(f, n->before), watch_tell(f, &n->learnt);
     if (++n->arrived < threads) {
         if (!waits) return;
         f->waits_for = (unsigned)number;
@@ -178,10 +178,11 @@ void call_named(struct emu_thread *self, int number, int threads, int waits) {
     for (int i = 0; i < b->n_threads; i++) {
         struct fiber *other = &b->warps[0].fibers[i];
         if (other->state != AT_NAMED || other->waits_for != (unsigned)number) continue;
-        if (self->is_watched) watch_heed(other, n->before);
+        if (self->is_watched) watch_heed(other, n->before), watch_learn(other, n->learnt);
         machine_ready(other);
     }
-    if (self->is_watched && waits) watch_heed(f, n->before);
+    if (self->is_watched && waits) watch_heed(f, n->before), watch_learn(f, n->learnt);
+    free(n->learnt);
     *n = (struct named){0};
 }
 

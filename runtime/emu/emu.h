@@ -174,6 +174,7 @@ struct mbarrier { /* in shared memory */
 struct named { /* a barrier of some of the block's threads */
     int threads, arrived;
     unsigned before[MOST_WARPS];
+    unsigned *learnt; /* what those who arrived know of other blocks; NULL: nothing */
 };
 
 struct warp {
@@ -372,6 +373,9 @@ void watch_acquire(struct emu_thread *self, const void *at);
 /* A thread arrives where others wait; it may go on once others have arrived. `before`: by warp. */
 void watch_signal(struct fiber *f, unsigned *before);
 void watch_heed(struct fiber *f, const unsigned *before);
+/* Likewise of what it knows of other blocks: *learnt, which the caller frees. */
+void watch_tell(struct fiber *f, unsigned **learnt);
+void watch_learn(struct fiber *f, const unsigned *learnt);
 void watch_unwritten(struct emu_thread *self, unsigned at, int n_bytes);
 /* An asynchronous copy is asked for; has landed, as far as its thread can tell. */
 void watch_copy(struct fiber *f, const struct copy *c);

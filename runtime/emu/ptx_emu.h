@@ -229,6 +229,8 @@ inline void fx_unwritten(unsigned at, int n_bytes) {
   if (emu_self->is_watched) emu_self->calls->unwritten(emu_self, at, n_bytes);
 }
 
+__attribute__((noinline, no_sanitize("thread"))) inline void fx_overwrites(bool may) { emu_self->overwrites = may; }
+
 // ---- copies ----
 
 template <int N>
@@ -268,11 +270,19 @@ inline void fx_store_release(unsigned long long *p, unsigned long long x) {
   if (emu_self->is_watched) emu_self->calls->release(emu_self, p);
   emu_put_flag(p, x);
 }
-inline unsigned long long fx_exchange(unsigned long long *p, unsigned long long x) {
+inline unsigned long long fx_compare_exchange(unsigned long long *p, unsigned long long expected, unsigned long long x) {
   emu_check<8>(p, EMU_WRITE);
-  const unsigned long long before = emu_get_flag(p);
+  const unsigned long long found = emu_get_flag(p);
+  if (emu_self->is_watched) emu_self->calls->acquire(emu_self, p);
+  if (found != expected) return found;
+  if (emu_self->is_watched) emu_self->calls->release(emu_self, p);
   emu_put_flag(p, x);
-  return before;
+  return found;
+}
+inline unsigned long long fx_fetch_add(unsigned long long *p, unsigned long long x) {
+  const unsigned long long found = emu_get_flag(p);
+  fx_compare_exchange(p, found, found + x);
+  return found;
 }
 inline unsigned long long fx_load_acquire(const unsigned long long *p) {
   emu_check<8>(p, EMU_READ);

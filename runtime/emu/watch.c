@@ -61,6 +61,16 @@ static void forget_released(struct watch *w) {
     w->n_released = 0;
 }
 
+/* Words that say what is known of all warps of the grid. */
+static size_t count_known(const struct emu_launch *l) { return (size_t)l->grid * ((l->n_threads + WARP - 1) / WARP); }
+
+/* Room for what threads know of other blocks: in a cooperative launch, and where blocks tell each other. */
+static bool know_others(const struct watch *w, struct sight *s) {
+    if (!s->known) s->known = calloc(count_known(w->launch), sizeof *s->known);
+    if (!s->acquired) s->acquired = calloc(w->launch->n_threads, sizeof *s->acquired);
+    return s->known && s->acquired;
+}
+
 static bool open_sights(struct watch *w) {
     const struct emu_launch *l = w->launch;
     size_t n_warps = (l->n_threads + WARP - 1) / WARP;
@@ -70,10 +80,8 @@ static bool open_sights(struct watch *w) {
         struct sight *s = &w->sights[i];
         s->written = memory_zeros((size_t)l->shared_bytes * (3 * sizeof *s->written + 1));
         s->seen = calloc(l->n_threads * n_warps, sizeof *s->seen);
-        if (l->is_cooperative)
-            s->known = calloc((size_t)l->grid * n_warps, sizeof *s->known),
-            s->acquired = calloc(l->n_threads, sizeof *s->acquired);
-        if (!s->written || !s->seen || (l->is_cooperative && (!s->known || !s->acquired))) return false;
+        if (!s->written || !s->seen) return false;
+        if (l->is_cooperative && !know_others(w, s)) return false;
         s->read[0] = s->written + l->shared_bytes, s->read[1] = s->read[0] + l->shared_bytes;
         s->state = (unsigned char *)(s->read[1] + l->shared_bytes);
     }
@@ -132,22 +140,22 @@ void watch_begin(struct watch *w, struct emu_machine *m) {
         struct sight *s = &w->sights[i];
         if (s->time) memset(s->written, 0, (size_t)w->launch->shared_bytes * 3 * sizeof *s->written);
         memset(s->seen, 0, w->launch->n_threads * (size_t)m->blocks[0].n_warps * sizeof *s->seen);
-        if (s->known) memset(s->known, 0, (size_t)w->n_sights * (size_t)m->blocks[0].n_warps * sizeof *s->known);
+        if (s->known) memset(s->known, 0, count_known(w->launch) * sizeof *s->known);
         forget_acquired(w, s);
         s->time = s->since = s->all_time = s->grid_time = w->start;
         m->blocks[i].sight = s;
     }
 }
 
-static void join(unsigned *known, const unsigned *other, int n) {
-    for (int i = 0; other && i < n; i++)
+static void join(unsigned *known, const unsigned *other, size_t n) {
+    for (size_t i = 0; other && i < n; i++)
         if (other[i] > known[i]) known[i] = other[i];
 }
 
 void watch_block_met(struct emu_block *b) {
     struct sight *s = b->sight;
     for (int i = 0; s->acquired && i < b->n_threads; i++)
-        join(s->known, s->acquired[i], machine_now->n_blocks * b->n_warps);
+        join(s->known, s->acquired[i], count_known(machine_now->launch));
     forget_acquired(machine_now->launch->watch, s);
     size_t n = (size_t)b->warps[0].fibers[0].view.shared_bytes;
     if (s->time - s->since > MOST_TIMES) { /* everything before is over: stamps begin anew */
@@ -161,7 +169,10 @@ void watch_block_met(struct emu_block *b) {
 }
 
 void watch_begin_block(struct emu_block *b) {
-    memset(b->sight->state, 0, b->warps[0].fibers[0].view.shared_bytes);
+    struct sight *s = b->sight;
+    memset(s->state, 0, b->warps[0].fibers[0].view.shared_bytes);
+    forget_acquired(machine_now->launch->watch, s);
+    if (s->known) memset(s->known, 0, count_known(machine_now->launch) * sizeof *s->known);
     watch_block_met(b);
     b->sight->n_epochs = 0;
 }
@@ -178,8 +189,7 @@ void watch_grid_met(struct emu_machine *m) {
 static unsigned *acquired_by(const struct fiber *f) {
     struct emu_machine *m = machine_now;
     unsigned **known = &sight_of(f)->acquired[index_of(f)];
-    if (!*known && !(*known = calloc((size_t)m->n_blocks * (size_t)f->warp->block->n_warps, sizeof **known)))
-        machine_fail(m, NULL, "out of memory");
+    if (!*known && !(*known = calloc(count_known(m->launch), sizeof **known))) machine_fail(m, NULL, "out of memory");
     return *known;
 }
 
@@ -187,7 +197,7 @@ static unsigned *acquired_by(const struct fiber *f) {
 static void join_acquired(struct emu_block *b, struct fiber *const *fibers, int n) {
     struct sight *s = b->sight;
     const struct fiber *first = NULL;
-    int n_known = machine_now->n_blocks * b->n_warps;
+    size_t n_known = count_known(machine_now->launch);
     for (int i = 0; s->acquired && i < n; i++) {
         if (!s->acquired[index_of(fibers[i])]) continue;
         if (!first) first = fibers[i];
@@ -238,14 +248,14 @@ void watch_release(struct emu_thread *self, const void *at) {
     struct fiber *f = (struct fiber *)self;
     struct emu_machine *m = machine_now;
     struct sight *s = sight_of(f);
-    if (!s->known) return;
-    int n_warps = f->warp->block->n_warps, n = m->n_blocks * n_warps;
+    if (!know_others(m->launch->watch, s)) machine_fail(m, NULL, "out of memory");
+    size_t n_warps = (size_t)f->warp->block->n_warps, n = count_known(m->launch);
     struct released *r = released_at(m->launch->watch, at);
-    if (!r) r = add_released(m, at, (size_t)n);
-    memcpy(r->known, s->known, (size_t)n * sizeof *r->known);
+    if (!r) r = add_released(m, at, n);
+    memcpy(r->known, s->known, n * sizeof *r->known);
     join(r->known, s->acquired[index_of(f)], n);
-    unsigned *own = r->known + (size_t)f->view.block.x * (size_t)n_warps;
-    for (int w = 0; w < n_warps; w++) own[w] = s->all_time;
+    unsigned *own = r->known + (size_t)f->view.block.x * n_warps;
+    for (size_t w = 0; w < n_warps; w++) own[w] = s->all_time;
     join(own, seen_by(f), n_warps);
     own[f->warp->number] = ++s->time;
     set_time(f);
@@ -254,7 +264,9 @@ void watch_release(struct emu_thread *self, const void *at) {
 void watch_acquire(struct emu_thread *self, const void *at) {
     struct fiber *f = (struct fiber *)self;
     const struct released *r = released_at(machine_now->launch->watch, at);
-    if (r) join(acquired_by(f), r->known, machine_now->n_blocks * f->warp->block->n_warps);
+    if (!r) return;
+    if (!know_others(machine_now->launch->watch, sight_of(f))) machine_fail(machine_now, NULL, "out of memory");
+    join(acquired_by(f), r->known, count_known(machine_now->launch));
 }
 
 /* Of a warp one lane passes for all. */
@@ -265,6 +277,18 @@ void watch_signal(struct fiber *f, unsigned *before) {
 }
 
 void watch_heed(struct fiber *f, const unsigned *before) { join(seen_by(f), before, f->warp->block->n_warps); }
+
+void watch_tell(struct fiber *f, unsigned **learnt) {
+    const struct sight *s = sight_of(f);
+    size_t n = count_known(machine_now->launch);
+    if (!s->acquired || !s->acquired[index_of(f)]) return;
+    if (!*learnt && !(*learnt = calloc(n, sizeof **learnt))) machine_fail(machine_now, NULL, "out of memory");
+    join(*learnt, s->acquired[index_of(f)], n);
+}
+
+void watch_learn(struct fiber *f, const unsigned *learnt) {
+    if (learnt) join(acquired_by(f), learnt, count_known(machine_now->launch));
+}
 
 /* Whether what `thread` of f's block did at that time precedes what f does now. */
 static bool precedes(const struct fiber *f, unsigned thread, unsigned time) {
@@ -280,10 +304,12 @@ static bool global_precedes(const struct fiber *f, uint64_t stamp) {
     unsigned block = (unsigned)(stamp >> BLOCK_SHIFT) & BLOCKS, time = (unsigned)(stamp >> TIME_SHIFT);
     if (time <= m->launch->watch->start) return true;
     if (block == f->view.block.x) return precedes(f, stamp & THREADS, time);
-    if (!m->launch->is_cooperative) return false;
-    const unsigned *known = sight_of(f)->known, *acquired = sight_of(f)->acquired[index_of(f)];
+    const unsigned *known = sight_of(f)->known;
+    if (!known || block >= m->launch->grid) return false;
+    const unsigned *acquired = sight_of(f)->acquired[index_of(f)];
     unsigned place = block * (unsigned)f->warp->block->n_warps + (unsigned)(stamp & THREADS) / WARP;
-    return time < m->blocks[block].sight->grid_time || time < known[place] || (acquired && time < acquired[place]);
+    return (m->launch->is_cooperative && time < m->blocks[block].sight->grid_time) || time < known[place] ||
+           (acquired && time < acquired[place]);
 }
 
 /* ---- what is wrong ---- */
@@ -501,6 +527,7 @@ static void write_global(const struct fiber *f, const struct emu_room *p, const 
     size_t offset = (size_t)(at - p->base);
     uint64_t before = (uint64_t)(machine_now->launch->watch->start + 1) << TIME_SHIFT, found = 0;
     for (unsigned i = 0; i < n; i++) found |= (s->written[offset + i] >= before) | (s->read[0][offset + i] >= before);
+    found = found && !f->view.overwrites;
     if (found) check_global(f, p, at, n, EMU_WRITE, pc);
     for (unsigned i = 0; found && p->is_output && i < n; i++)
         if (s->written[offset + i] >= before) fail_twice(f, at + i, n, pc, s->written[offset + i]);

@@ -16,6 +16,7 @@ test causal { B=2 H=1 S=7 T=0 D=64 scale=0.3 tol: exact }
 test causal { B=1 H=1 S=33 T=1000 D=127 scale=0.3 init: integers(-3,3) }
 test causal { B=2 H=1 S=400 T=500 D=128 scale=0.1 }
 test causal { B=1 H=1 S=300 T=420 D=64 scale=0.1 v.init: outlier(0,100000) }
+test causal { B=3 H=1 S=300 T=420 D=64 scale=0.1 v.init: outlier(0,100000) }
 
 # a window and keys that are left out: rows end, whatever else a mask says
 kernel window(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,N], keep: bool[B,T]) -> o: bf16[B,S,N] with { fuse: require } {
@@ -23,6 +24,44 @@ kernel window(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,N], keep: bool[B,T]) -
 }
 test window { B=2 S=300 T=400 D=64 N=64 }
 test window { B=1 S=65 T=130 D=40 N=33 }
+
+# rows begin, too, by a difference of indices, limits recur along R; where v is not finite beyond them, all tiles of a batch are done anew
+kernel slide(q: bf16[B,R,S,D], k: bf16[B,T,D], v: bf16[B,T,N], W: i32) -> o: bf16[B,R,S,N] with { fuse: require } {
+  o = softmax[T](where(idx(T) <= idx(S) && idx(S) - idx(T) < W, (q @[D] k) * 0.1, -inf)) @[T] v
+}
+test slide { B=1 R=2 S=384 T=384 D=64 N=64 W=100 }
+test slide { B=1 R=2 S=200 T=330 D=64 N=64 W=64 }
+test slide { B=1 R=1 S=400 T=300 D=40 N=129 W=65 init: integers(-3,3) }
+test slide { B=2 R=1 S=300 T=700 D=128 N=128 W=1 v.init: outlier(0,4e38) }
+
+# lengths, and what must not be: limits by negated conditions
+kernel lengths(q: f16[G,R,D], k: f16[G,T,D], v: f16[G,T,D], n: i32[G], o: i32[G]) -> y: f16[G,R,D] with { fuse: require } {
+  y = softmax[T](where(idx(T) >= n || idx(T) + o < 0, -inf, (q @[D] k) * 0.1)) @[T] v
+}
+test lengths { G=7 R=4 T=300 D=64 n.init: integers(1,300) o.init: integers(-300,50) }
+
+# few rows: the intermediate is cut in pieces, of one tile, of several, within blocks and at their ends; what rows sum besides, what is not finite, rows that take nothing
+kernel few(q: bf16[B,H,R,D], k: bf16[B,H,T,D], v: bf16[B,H,T,N], n: i32[B]) -> (y: bf16[B,H,R,N], l: f32[B,H,R], some: i32[B,H,R]) with { fuse: require } {
+  s    = where(idx(T) < n, (q @[D] k) * 0.1, -inf)
+  l    = logsumexp[T](s)
+  some = i32(max[T](s) > 0)
+  y    = softmax[T](s) @[T] v
+}
+test few { B=2 H=3 R=4 T=1000 D=128 N=128 n.init: integers(0,1000) }
+test few { B=1 H=1 R=1 T=64 D=128 N=64 n.init: integers(64,64) }
+test few { B=1 H=2 R=70 T=333 D=64 N=64 n.init: integers(300,333) }
+test few { B=1 H=2 R=4 T=1200 D=256 N=256 n.init: integers(900,1200) }
+test few { B=1 H=1 R=5 T=700 D=40 N=200 n.init: integers(600,700) v.init: outlier(0,4e38) }
+test few { B=3 H=7 R=8 T=100 D=64 N=40 n.init: integers(-3,3) }
+
+# without any maximum
+kernel hidden(x: f16[M,K], a: f16[F,K], b: f16[F,N]) -> (y: f16[M,N], c: f32[M]) with { fuse: require } {
+  h = relu(x @[K] a)
+  c = sum[F](h)
+  y = h @[F] b
+}
+test hidden { M=3 K=64 F=900 N=64 init: integers(-2,2) tol: exact }
+test hidden { M=100 K=128 F=500 N=200 init: integers(-1,1) tol: exact }
 
 # strides of what the intermediate reads, and of results
 kernel strides(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,D], m: f32[S,T] strided, r: f16[S] strided) -> (o: bf16[B,S,D] strided, l: f32[B,S] strided) with { fuse: require } {

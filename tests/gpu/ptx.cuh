@@ -54,25 +54,44 @@ FX_DEVICE void test_release(const unsigned *x, unsigned *y, unsigned long long *
   y[1] = *(y + 2 * (other - i));
 }
 
-// case fx_exchange: ww -> 1, exact, grid
-// Every thread takes a flag of its own, then all threads of the grid one after another each other's: what they got is what was there, each once.
-FX_DEVICE void test_exchange(const unsigned *x, unsigned *y, unsigned long long *flags) {
+// case fx_compare_exchange: ww -> 1, exact, grid
+// All threads of a block add their words to one flag: none is lost, and a word that is not expected stays.
+FX_DEVICE void test_compare_exchange(const unsigned *x, unsigned *y, unsigned long long *flags) {
   const unsigned long long mine = (unsigned long long)x[0] << 32 | x[1], zero = 0;
   unsigned long long *at = flags + blockIdx.x;
   fx_barrier();
-  if (threadIdx.x == 0) fx_exchange(at, zero);
+  if (threadIdx.x == 0) fx_store_release(at, zero);
   fx_barrier();
-  const unsigned long long before = fx_exchange(at, mine);
-  unsigned long long *shared = (unsigned long long *)fx_smem();
-  shared[threadIdx.x] = before ^ mine;  // over all threads the values cancel but for the last one put
-  fx_barrier();
-  unsigned long long all = threadIdx.x == 0 ? fx_exchange(at, zero) : zero;
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < (int)blockDim.x; ++i) all ^= shared[i];
-    shared[blockDim.x] = all;
+  unsigned long long seen = zero;
+  for (;;) {
+    const unsigned long long found = fx_compare_exchange(at, seen, seen + mine);
+    if (found == seen) break;
+    seen = found;
   }
   fx_barrier();
-  y[0] = (unsigned)(shared[blockDim.x] | shared[blockDim.x] >> 32);
+  const unsigned long long all = fx_load_acquire(at), kept = fx_compare_exchange(at, all + 1, zero);
+  y[0] = (unsigned)(all ^ all >> 32 ^ (kept - all));
+}
+
+// case fx_fetch_add, fx_overwrites: ww -> 1, exact, grid
+// All threads of a block add their words to one flag; what they found and left, each once, cancels but for the last sum. The result takes the place of another.
+FX_DEVICE void test_fetch_add(const unsigned *x, unsigned *y, unsigned long long *flags) {
+  const unsigned long long mine = (unsigned long long)x[0] << 32 | x[1], zero = 0;
+  unsigned long long *at = flags + blockIdx.x;
+  fx_barrier();
+  if (threadIdx.x == 0) fx_store_release(at, zero);
+  fx_barrier();
+  const unsigned long long before = fx_fetch_add(at, mine);
+  unsigned long long *shared = (unsigned long long *)fx_smem();
+  shared[threadIdx.x] = before ^ before + mine;
+  fx_barrier();
+  unsigned long long all = fx_load_acquire(at);
+  for (int i = 0; i < (int)blockDim.x; ++i) all ^= shared[i];
+  const unsigned long long sum = fx_load_acquire(at);
+  y[0] = 0;
+  fx_overwrites(true);
+  y[0] = (unsigned)(all | all >> 32) ^ (unsigned)(sum ^ sum >> 32);
+  fx_overwrites(false);
 }
 
 // case fx_grid_barrier: w -> 3, exact, grid

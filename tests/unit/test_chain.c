@@ -31,32 +31,31 @@ static const struct {
             "acc[0][v] * r.last * (1.0f / "}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> (o: f16[S,N], l: f32[S])" REQUIRED
      "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = softmax[T](s) @ v\n l = logsumexp[T](s) }",
-        {"PASSES = 1;", "KEEPS[PASSES] = {true}", "SCALED = true, STORES_ROWS = true, ENDS = true",
-            "return q.idx_S_ >= "}},
-    /* where rows end: by lengths, the comparison turned round; not where a mask lets later elements in, nor where 0 is
-       weighted */
+        {"PASSES = 1;", "KEEPS[PASSES] = {true}", "SCALED = true, STORES_ROWS = true, LIMITS = true",
+            "limit = min(limit, (long long)(t() - 1) <= q.idx_S_ ? t() : "}},
+    /* where rows begin and end: by lengths, the comparison turned round, the index subtracted; not where 0 is weighted */
     {"kernel f(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,N], n: i64[B]) -> o: f16[B,S,N]" REQUIRED
      "{ o = softmax[T](where(n > idx(T) + 1, q @ k, -inf)) @ v }",
-        {"PASSES = 1;", "ENDS = true"}},
+        {"PASSES = 1;", "LIMITS = true"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(idx(T) >= idx(S), -inf, q @ k)) @ v }",
-        {"PASSES = 1;", "ENDS = true", "? t() : ", " <= (long long)0 ? 0 : (int)"}},
+        {"PASSES = 1;", "LIMITS = true", "? t() : ", "(long long)0 >= q.idx_S_ ? 0 : (int)"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(idx(T) >= idx(S), q @ k, -inf)) @ v }",
-        {"PASSES = 1;", "ENDS = false"}},
+        {"PASSES = 1;", "LIMITS = true", "limit = max(limit, (long long)0 >= q.idx_S_ ? 0 : "}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(idx(T) < idx(S), -inf, q @ k)) @ v }",
-        {"PASSES = 1;", "ENDS = false"}},
+        {"PASSES = 1;", "LIMITS = true", "limit = max(limit, (long long)0 >= q.idx_S_ ? 0 : "}},
     /* several conditions, of which one ends rows: the others are asked of every element */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], n: i64[S]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(idx(T) > idx(S) - 100 && idx(T) != n && idx(T) <= idx(S), q @ k, -inf)) @ v }",
-        {"PASSES = 1;", "ENDS = true", "template <int N, bool = true> FX_DEVICE void find_maxima"}},
+        {"PASSES = 1;", "LIMITS = true", "t + v >= q.start_ && t + v < q.end_"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], keep: bool[T]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(keep[T: idx(T)] || idx(T) > idx(S), -inf, q @ k)) @ v }",
-        {"PASSES = 1;", "ENDS = true"}},
+        {"PASSES = 1;", "LIMITS = true"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], keep: bool[T]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(keep[T: idx(T)] || idx(T) <= idx(S), q @ k, -inf)) @ v }",
-        {"PASSES = 1;", "ENDS = false"}},
+        {"PASSES = 1;", "LIMITS = false"}},
     /* 0 in place of a quotient by 0 is put in place of the sum */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ a = q @ k\n m = max[T](a)\n e = exp(a - where(m > -inf, m, 0))\n s = sum[T](e)\n o = where(s == 0, 0, e / s) @ v }",
@@ -66,16 +65,16 @@ static const struct {
         {"PASSES = 1;", "\n    const bool eq_ = r.s_ == 0.0f;"}}, /* once a row */
     {"kernel f(q: f16[S,D], k: f16[T,U,D], v: f16[T,U,N]) -> o: f16[S,N]" REQUIRED /* rows of two labels do not end */
      "{ o = sum[T,U](softmax[T,U](where(idx(T) <= idx(S), q @[D] k, -inf)) * v) }",
-        {"PASSES = 1;", "SCALED = true", "ENDS = false"}},
+        {"PASSES = 1;", "SCALED = true", "LIMITS = false"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(size(T) - idx(T) <= idx(S), q @ k, -inf)) @ v }",
-        {"PASSES = 1;", "ENDS = false"}},
+        {"PASSES = 1;", "LIMITS = true"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(idx(T) <= idx(S), q @ k, -9)) @ v }",
-        {"PASSES = 1;", "ENDS = false"}},
+        {"PASSES = 1;", "LIMITS = false"}},
     {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], w: bf16[T]) -> o: bf16[S,N]" REQUIRED
      "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = (softmax[T](s) * w) @ v }",
-        {"PASSES = 1;", "ENDS = false"}},
+        {"PASSES = 1;", "LIMITS = false"}},
     {"kernel f(x: f32[M,K], w: f32[K,H], v: f32[H,N]) -> y: f32[M,N]" REQUIRED "{ y = relu(x @ w) @ v }",
         {"PASSES = 1;", "FINDS_MAXIMA[PASSES] = {false}", "SCALED = false, STORES_ROWS = false", "fx_chain_simt<"}},
     /* several contractions over the intermediate: beside each other where they share a factor, else one after the

@@ -170,6 +170,8 @@ static void find_mma(const char *source, struct trace_launch *l) {
         {"fx_wgmma_chain<fx_bf16, fx_columns_128,", "m64n128k16", "bf16"},
         {"fx_wgmma_chain<fx_f16, fx_columns_64,", "m64n64k16", "f16"},
         {"fx_wgmma_chain<fx_f16, fx_columns_128,", "m64n128k16", "f16"},
+        {"fx_wgmma_chain_pieces<fx_bf16, fx_columns_64,", "m64n64k16", "bf16"},
+        {"fx_wgmma_chain_pieces<fx_f16, fx_columns_64,", "m64n64k16", "f16"},
     };
     size_t length = strlen(l->variant->entry);
     const char *at = source;
