@@ -97,8 +97,6 @@ static void quotient_atom(struct bounds *s, const struct poly *a, const struct p
 
 /* Whether p lies in [0, b). */
 static bool is_remainder(struct bounds *s, const struct poly *p, const struct poly *b) {
-    struct poly zero;
-    poly_number(&zero, 0);
     return bounds_show(s, p) && bounds_show_difference(s, b, p, -1);
 }
 

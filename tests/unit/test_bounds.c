@@ -645,6 +645,116 @@ START_TEST(shows) {
 }
 END_TEST
 
+/* ---- what is known, and how far searches go ---- */
+
+/* bounds_searches.txt has a paragraph a case: what equations and requirements come to, an extent's definition or range
+ * and facts; then how the position was searched: atoms, goals of the last search, facts it may use in a row, ranges
+ * narrowed so far. FX_UPDATE=1 writes it anew. */
+static const char recorded[] = "tests/unit/bounds_searches.txt";
+
+static void put_wide(struct buf *out, wide v) {
+    char digits[48];
+    int n = sizeof digits;
+    wide left = v < 0 ? -v : v;
+    do digits[--n] = (char)('0' + (int)(left % 10));
+    while (left /= 10);
+    if (v < 0) digits[--n] = '-';
+    buf_put(out, digits + n, sizeof digits - (size_t)n);
+}
+
+static void put_poly(struct buf *out, const struct bounds *s, const struct poly *p);
+
+static void put_atom(struct buf *out, const struct bounds *s, int atom) {
+    const struct atom *a = &s->atoms[atom];
+    if (a->axis >= 0) buf_put(out, s->of->axes[a->axis].name.s, 1);
+    else if (a->kind == ATOM_QUOT) {
+        buf_puts(out, "(");
+        put_poly(out, s, a->a);
+        buf_puts(out, " // ");
+        put_poly(out, s, a->b);
+        buf_puts(out, ")");
+    } else buf_printf(out, "%s%d", a->kind == ATOM_EXTENT ? "multiple" : a->kind == ATOM_RANGE ? "scalar" : "choice", atom);
+}
+
+static void put_poly(struct buf *out, const struct bounds *s, const struct poly *p) {
+    if (p->is_lost) buf_puts(out, "lost");
+    else if (p->n == 0) buf_puts(out, "0");
+    for (int i = 0; i < p->n && !p->is_lost; i++) {
+        if (i) buf_puts(out, " + ");
+        put_wide(out, p->t[i].coefficient);
+        for (int j = 0; j < p->t[i].n; j++) {
+            buf_puts(out, " ");
+            put_atom(out, s, p->t[i].atoms[j]);
+        }
+    }
+}
+
+static void put_known(struct buf *out, const struct bounds *s) {
+    for (int i = 0; i < s->n_atoms; i++) {
+        const struct atom *a = &s->atoms[i];
+        buf_puts(out, "  ");
+        put_atom(out, s, i);
+        buf_puts(out, " in ");
+        put_wide(out, a->lo);
+        buf_puts(out, "..");
+        put_wide(out, a->hi);
+        if (a->def) {
+            buf_puts(out, ", is ");
+            put_poly(out, s, a->def);
+        }
+        buf_puts(out, "\n");
+    }
+    for (int i = 0; i < s->n_facts; i++) {
+        buf_puts(out, "  0 <= ");
+        put_poly(out, s, s->facts[i].p);
+        buf_puts(out, "\n");
+    }
+    if (s->is_impossible) buf_puts(out, "  impossible\n");
+}
+
+static char *whole_file(const char *path) {
+    FILE *f = fopen(path, "r");
+    char *text = calloc(1, 1 << 20);
+    if (f && text) text[fread(text, 1, (1 << 20) - 1, f)] = 0;
+    if (f) fclose(f);
+    return text;
+}
+
+START_TEST(searches) {
+    static struct cx cx;
+    struct buf out;
+    arena_init(&cx.arena, &cx.oom);
+    buf_init(&out, &cx.arena);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world w;
+        const char *why;
+        world_init(&w);
+        add_axes(&w, cases[i].axes);
+        add_equations(&w, cases[i].equations);
+        add_requirements(&w, cases[i].requirements);
+        buf_printf(&out, "%s\n", cases[i].what);
+        put_known(&out, bounds_of(&w.c));
+        bounds_prove(&w.c, position_of(&w, cases[i].position), w.axis_of[cases[i].axis - 'A'], &why);
+        const struct bounds *s = w.k.bounds;
+        buf_printf(&out, "  %d atoms, %d goals, %d facts, %u narrowed\n\n", s->n_atoms, s->steps, s->fact_limit, s->last_stamp);
+        world_release(&w);
+    }
+    buf_put(&out, "", 1);
+    if (getenv("FX_UPDATE")) {
+        FILE *f = fopen(recorded, "w");
+        ck_assert(f && fputs(out.s, f) >= 0 && fclose(f) == 0);
+    }
+    char *want = whole_file(recorded);
+    size_t same = 0, line = 0;
+    while (out.s[same] && out.s[same] == want[same]) same++;
+    for (line = same; line > 0 && out.s[line - 1] != '\n';) line--;
+    ck_assert_msg(out.s[same] == want[same], "%s has\n%.*s\nwhere now there is\n%.*s", recorded,
+        (int)strcspn(want + line, "\n"), want + line, (int)strcspn(out.s + line, "\n"), out.s + line);
+    free(want);
+    arena_release(&cx.arena);
+}
+END_TEST
+
 /* ---- the same of specs: what only the language makes ---- */
 
 static const struct { const char *spec; bool is_inside; } spelled[] = {
@@ -1075,6 +1185,7 @@ int main(void) {
     Suite *s = suite_create("bounds");
     TCase *t = tcase_create("positions");
     tcase_add_loop_test(t, shows, 0, sizeof cases / sizeof *cases);
+    tcase_add_test(t, searches);
     tcase_add_loop_test(t, shows_spelled, 0, (int)(sizeof spelled / sizeof *spelled));
     tcase_add_loop_test(t, depth_is_limited, 0, sizeof nests / sizeof *nests);
     tcase_add_test(t, size_is_limited);
