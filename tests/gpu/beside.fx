@@ -12,7 +12,6 @@ test beside_qkv { M=5 K=264 N=200 P=40 Q=72 init: integers(-2,2) }
 test beside_qkv { M=13 K=264 N=40 P=104 Q=8 init: integers(-2,2) }
 test beside_qkv { M=70 K=100 N=65 P=30 Q=129 init: integers(-2,2) }
 test beside_qkv { M=72 K=96 N=64 P=0 Q=32 init: integers(-2,2) }
-test beside_qkv { M=0 K=96 N=64 P=8 Q=32 }
 # Each with an epilogue of its own, weights in either order, some written whole and some by the staged epilogue, with as many stages as fit all.
 kernel beside_ends(x: f16[M,K], a: f16[N,K], b: f16[K,P], c: f16[Q,K], bias: f16[N], r: f16[M,P]) -> (p: f16[M,N], q: f32[M,P], s: f16[M,Q], t: f16[M,Q])
   with { fuse: require } {
