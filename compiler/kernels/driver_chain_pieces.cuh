@@ -59,8 +59,8 @@ FX_DEVICE unsigned fx_chain_count(unsigned long long *at, unsigned most) {
   unsigned long long before = fx_fetch_add(at, 1);
   while (before >> 16 != MARK) {
     const unsigned long long seen = fx_load_acquire(at);
-    if (seen >> 16 != MARK) fx_compare_exchange(at, seen, MARK << 16);
-    before = fx_fetch_add(at, 1);
+    if (seen >> 16 == MARK) before = fx_fetch_add(at, 1);  // not before: what all go on adding to, nobody can mark
+    else fx_compare_exchange(at, seen, MARK << 16);
   }
   const unsigned count = (unsigned)(before & 0xffff) + 1;
   if (count == most) fx_store_release(at, 0ull);
