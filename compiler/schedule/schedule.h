@@ -50,7 +50,7 @@ struct pointwise_shape { /* rows are decoded label by label, columns lie contigu
     struct axis_list rows, cols;
 };
 
-enum { MAX_VARIANTS = 24 };
+enum { MAX_VARIANTS = 40 };
 
 struct config { /* one entry point: a tile and what it assumes */
     const char *suffix;  /* of the entry's name: "128x128" */

@@ -161,3 +161,7 @@ test ragged { M=7 N=130 K=67 init: integers(-2,2) seed: 2 tol: exact }
 test ragged8 { M=72 N=80 K=64 init: integers(-2,2) seed: 0 tol: exact }
 test ragged8 { M=64 N=128 K=128 init: integers(-2,2) seed: 1 tol: exact }
 test ragged8 { M=7 N=130 K=67 init: integers(-2,2) seed: 2 tol: exact }
+
+# The most entries that a product has: two computed operands in 16 bit of f32.
+kernel rounded_twice(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = bf16(x) @ bf16(w) }
+test rounded_twice { M=33 K=40 N=24 init: integers(-2,2) }
