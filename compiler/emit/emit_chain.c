@@ -307,13 +307,6 @@ static void emit_rescale(struct chain_problem *b, int pass) {
     value_close_function(&b->w);
 }
 
-/* Whether some configuration cuts the intermediate in pieces. */
-static bool is_cut(const struct chain_problem *b) {
-    bool any = false;
-    for (int i = 0; i < b->l->kernel->n_configs; i++) any |= b->l->kernel->configs[i].piece > 0;
-    return any;
-}
-
 /* The maxima that a piece of a row has found. */
 static void emit_found(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
@@ -553,7 +546,7 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
             emit_find_maxima(&b, pass);
             emit_combine(&b, pass, "maxima", over->maxima, over->n_maxima);
             emit_rescale(&b, pass);
-            if (is_cut(&b)) emit_found(&b, pass);
+            if (chain_in_pieces(l->kernel)) emit_found(&b, pass);
         }
         emit_fold(&b, pass);
         if (!has_sums(&b, pass)) continue;

@@ -7,7 +7,6 @@ struct fx_beside_end {
   static constexpr bool IS_END = true;
   static FX_DEVICE constexpr int staging_bytes() { return 0; }
   FX_DEVICE int columns() const { return 0; }
-  FX_DEVICE long long tiles(long long) const { return 0; }
   template <class ACTION> FX_DEVICE void at_column(ACTION &, int, int, int) const {}
   template <class ACTION> FX_DEVICE void at_tile(ACTION &, int, long long) const {}
 };
@@ -23,7 +22,7 @@ struct fx_beside {
   REST rest;                  // those after it
 
   static FX_DEVICE constexpr int staging_bytes() { return ENGINE::STAGING_BYTES > REST::staging_bytes() ? ENGINE::STAGING_BYTES : REST::staging_bytes(); }
-  FX_DEVICE int own_columns() const { return (int)((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN); }
+  FX_DEVICE int own_columns() const { return fx_count_columns<ENGINE>(p); }
   FX_DEVICE int columns() const { return own_columns() + rest.columns(); }  // of tiles
   // Runs the action for the problem that has this column of tiles.
   template <class ACTION>
@@ -34,9 +33,9 @@ struct fx_beside {
   // Likewise for the one that has tile `number`, where those of one problem follow those of the one before.
   template <class ACTION>
   FX_DEVICE void at_tile(ACTION &action, int number, long long batches) const {
-    const long long tiles = (p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM * own_columns() * batches;
+    const int tiles = (int)fx_count_tiles<ENGINE>(p, batches);
     if (IS_LAST || number < tiles) action.template run<ENGINE>(p, number);
-    else rest.at_tile(action, (int)(number - tiles), batches);
+    else rest.at_tile(action, number - tiles, batches);
   }
 };
 

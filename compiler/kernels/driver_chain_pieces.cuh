@@ -52,17 +52,9 @@ struct fx_chain_run {
   }
 };
 
-// fx_chain_count: counts in a double word of global memory, up to `most`; whoever gets there clears it, so it needs no preparation: it may hold anything without the mark
-// Many count at once: what is added to a word without the mark is lost, and added again.
+// fx_chain_count: counts in a double word of global memory, up to `most`; whoever gets there clears it
 FX_DEVICE unsigned fx_chain_count(unsigned long long *at, unsigned most) {
-  const unsigned long long MARK = 0xa5ced7e1b0c5ull;
-  unsigned long long before = fx_fetch_add(at, 1);
-  while (before >> 16 != MARK) {
-    const unsigned long long seen = fx_load_acquire(at);
-    if (seen >> 16 == MARK) before = fx_fetch_add(at, 1);  // not before: what all go on adding to, nobody can mark
-    else fx_compare_exchange(at, seen, MARK << 16);
-  }
-  const unsigned count = (unsigned)(before & 0xffff) + 1;
+  const unsigned count = (unsigned)(fx_add_marked<16>(at, 0xa5ced7e1b0c5ull) & 0xffff) + 1;
   if (count == most) fx_store_release(at, 0ull);
   return count;
 }

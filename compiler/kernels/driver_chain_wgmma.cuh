@@ -104,9 +104,6 @@ struct fx_chain_list {
   static FX_DEVICE int *beside() { return (int *)(fx_smem() + ENGINE::WORK) + 2 * ENGINE::WORK_WORDS; }  // a word of every tile, then the scheduler's own
   static FX_DEVICE unsigned full(int i) { return fx_shared(fx_smem()) + ENGINE::WORK_BARRIERS + i % 2 * 8; }
   static FX_DEVICE unsigned empty(int i) { return full(i) + 16; }
-  static FX_DEVICE unsigned tiles(const PROBLEM &p, long long batches) {
-    return fx_count_tiles<ENGINE>(p, batches);
-  }
   // The next tile. None: what is under way is finished; twice none: there are no more.
   FX_DEVICE bool next(const PROBLEM &p, long long batches, fx_chain_work &work, int consumer) {
     if constexpr (PROBLEM::LIMITS) {
@@ -120,7 +117,7 @@ struct fx_chain_list {
       return true;
     } else {
       const unsigned number = blockIdx.x + (unsigned)i++ * gridDim.x;
-      if (number >= tiles(p, batches)) return false;
+      if (number >= fx_count_tiles<ENGINE>(p, batches)) return false;
       work = fx_chain_work{fx_chain_tile<ENGINE>(p, (int)number, batches), 0, (p.t() + (ENGINE::BT - 1)) / ENGINE::BT, 0, p.t() / ENGINE::BT};
       return true;
     }
@@ -131,19 +128,30 @@ struct fx_chain_list {
   }
 };
 
-// fx_chain_tally: counts in a double word of global memory, for all blocks, up to `most`; whoever gets there clears it, so it needs no preparation: it may hold anything without the mark
+// fx_add_marked: adds 1 to a count in a double word of global memory, below a mark in its high bits, and gives what was there; the word needs no preparation: it may hold anything
+// without the mark, which is then put there, with a count of 0. Only what has the mark is added to: what many go on adding to nobody can mark.
+template <int BITS>
+FX_DEVICE unsigned long long fx_add_marked(unsigned long long *at, unsigned long long mark) {
+  unsigned long long before = fx_fetch_add(at, 1);
+  while (before >> BITS != mark) {
+    const unsigned long long seen = fx_load_acquire(at);
+    if (seen >> BITS == mark) before = fx_fetch_add(at, 1);
+    else fx_compare_exchange(at, seen, mark << BITS);
+  }
+  return before;
+}
+
+// fx_chain_tally: counts in a double word of global memory, for all blocks, up to `most`; whoever gets there clears it
 struct fx_chain_tally {
-  static constexpr unsigned MARK = 0xa5ced7e1u, SPECIAL = 1u << 31;
-  static FX_DEVICE bool is_marked(unsigned long long x) { return (unsigned)(x >> 32) == MARK; }
-  // Gives the count with this one; SPECIAL is set once any was. Many count at once: what is added to a word without the mark is lost, and added again.
+  static constexpr unsigned long long MARK = 0xa5ced7e1u;
+  static constexpr unsigned SPECIAL = 1u << 31;
+  // Gives the count with this one; SPECIAL is set once any was.
   static FX_DEVICE unsigned add(unsigned long long *at, unsigned most, bool is_special) {
-    unsigned long long before = 0;
-    if (!is_special) before = fx_fetch_add(at, 1);
-    while (!is_marked(before)) {
-      const unsigned long long seen = fx_load_acquire(at), zero = (unsigned long long)MARK << 32;
-      if (is_special && is_marked(seen) && fx_compare_exchange(at, seen, (seen | SPECIAL) + 1) == seen) before = seen | SPECIAL;
-      else if (!is_marked(seen)) fx_compare_exchange(at, seen, zero);
-      else if (!is_special) before = fx_fetch_add(at, 1);
+    unsigned long long before = is_special ? fx_load_acquire(at) : fx_add_marked<32>(at, MARK);
+    while (is_special) {
+      const unsigned long long from = before >> 32 == MARK ? before : MARK << 32, seen = fx_compare_exchange(at, before, (from | SPECIAL) + 1);
+      is_special = seen != before;
+      before = is_special ? seen : from | SPECIAL;
     }
     const unsigned after = (unsigned)before + 1;
     if ((after & ~SPECIAL) == most) fx_store_release(at, 0ull);
@@ -184,7 +192,7 @@ struct fx_chain_scheduler {
       if (again.m >= p.m()) again = then, then.batch = NONE;
       return at;
     }
-    const unsigned tiles = list::tiles(p, batches);
+    const unsigned tiles = fx_count_tiles<ENGINE>(p, batches);
     unsigned number = blockIdx.x;
     if (has_all || number >= tiles) return fx_tile{NONE, 0, 0};
     if (has_taken) number = tell(threadIdx.x == 32 ? gridDim.x - 1 + fx_chain_tally::add(tallies, tiles, false) : 0);
@@ -287,7 +295,7 @@ struct fx_chain_scheduler {
     fx_named_barrier(15, WARPS * 32);
     unsigned count = 0;
     if (threadIdx.x == 32) {
-      const long long tiles_n = (p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN;
+      const long long tiles_n = fx_count_columns<ENGINE>(p);
       count = fx_chain_tally::add(tallies + 1 + batch * tiles_n + n / ENGINE::BN, (unsigned)tiles_m(), own[0] | own[1] | own[2]);
     }
     if (tell(count) != (fx_chain_tally::SPECIAL | (unsigned)tiles_m())) return;

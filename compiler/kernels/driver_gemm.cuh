@@ -33,12 +33,13 @@ FX_DEVICE fx_tile fx_nth_tile(const PROBLEM &p, unsigned number) {
   return fx_find_tile((int)number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
 }
 
+// fx_count_rows, fx_count_columns: of tiles, of a problem
+template <class ENGINE, class PROBLEM> FX_DEVICE int fx_count_rows(const PROBLEM &p) { return (int)((p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM); }
+template <class ENGINE, class PROBLEM> FX_DEVICE int fx_count_columns(const PROBLEM &p) { return (int)((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN); }
+
 // fx_count_tiles: how many tiles all `batches` have, fewer than 2**31
 template <class ENGINE, class PROBLEM>
-FX_DEVICE unsigned fx_count_tiles(const PROBLEM &p, long long batches) {
-  const long long tiles_m = (p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM, tiles_n = (p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN;
-  return (unsigned)(tiles_m * tiles_n * batches);
-}
+FX_DEVICE unsigned fx_count_tiles(const PROBLEM &p, long long batches) { return (unsigned)((long long)fx_count_rows<ENGINE>(p) * fx_count_columns<ENGINE>(p) * batches); }
 
 // fx_gemm_copied: an operand that lies in memory; copied asynchronously where the engine can, else by way of registers
 template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>

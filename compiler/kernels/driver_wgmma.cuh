@@ -535,7 +535,7 @@ struct fx_wgmma_alone {
   const fx_tensor_map *maps;  // of the launch
 
   static FX_DEVICE constexpr int staging_bytes() { return ENGINE::STAGING_BYTES; }
-  FX_DEVICE int columns() const { return (int)((p.n() + (ENGINE::BN - 1ll)) / ENGINE::BN); }
+  FX_DEVICE int columns() const { return fx_count_columns<ENGINE>(p); }
   template <class ACTION>
   FX_DEVICE void at_column(ACTION &action, int batch, int row, int column) const {
     action.template run<ENGINE>(p, maps, fx_tile{batch, row * ENGINE::BM, column * ENGINE::BN});
@@ -552,7 +552,7 @@ FX_DEVICE void fx_gemm_wgmma_beside(const LIST &list, long long batches) {
   constexpr unsigned STAGING_BYTES = LIST::staging_bytes();
   const unsigned stages = fx_shared(fx_smem()), staging = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
   const ring begin = {stages, staging + CONSUMERS * 4 * STAGING_BYTES, 0, 0};
-  const int rows = (int)((list.p.m() + (ENGINE::BM - 1ll)) / ENGINE::BM), columns = list.columns();
+  const int rows = fx_count_rows<ENGINE>(list.p), columns = list.columns();
   const unsigned tiles = (unsigned)((long long)rows * columns * batches);
   const int group = threadIdx.x / 128;
   if (threadIdx.x == 0) begin.begin(1, IS_PINGPONG ? 4 : 4 * CONSUMERS);

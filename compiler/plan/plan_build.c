@@ -718,12 +718,6 @@ static void pieces(struct terms *x, const struct scheduled_graph *c, const struc
     terms_op(x, FX_T_MUL);
 }
 
-static bool is_cut(const struct scheduled *s) {
-    bool any = false;
-    for (int v = 0; v < s->n_configs; v++) any |= s->configs[v].piece > 0;
-    return any;
-}
-
 /* What all launches need for their flags, one after the other. */
 static struct fx_expr flag_bytes(struct arena *a, const struct unit *u, int index) {
     const struct scheduled_graph *c = u->kernels[index];
@@ -737,7 +731,7 @@ static struct fx_expr flag_bytes(struct arena *a, const struct unit *u, int inde
         if (!c->kernels[i].has_flags) continue;
         tallies(&x, c, l);
         if (n++) terms_op(&x, FX_T_MAX);
-        if (!is_cut(l->kernel)) continue;
+        if (!chain_in_pieces(l->kernel)) continue;
         pieces(&x, c, l);
         terms_op(&x, FX_T_MAX);
     }

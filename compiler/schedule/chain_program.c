@@ -400,6 +400,12 @@ static void find_limits(const struct group *r, struct chain *x) {
 
 /* ---- rows ---- */
 
+bool chain_in_pieces(const struct scheduled *s) {
+    bool any = false;
+    for (int v = 0; v < s->n_configs; v++) any |= s->configs[v].piece > 0;
+    return any;
+}
+
 bool chain_stores_row(const struct graph *g, const struct partition *p, const struct chain *x, const struct store *s) {
     const int *axes = s->param >= 0 ? g->kernel->params[s->param].axes : p->buffers[s->buffer].axes;
     int n = s->param >= 0 ? g->kernel->params[s->param].n_axes : p->buffers[s->buffer].n_axes;

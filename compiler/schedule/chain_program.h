@@ -74,6 +74,8 @@ bool chain_is_online(const struct chain *x, int k, int pass);
 /* Where node n, a quotient or a choice on the way to the outer exponential, is deferred: which operand stands in
  * its place in the intermediate, else -1. */
 int chain_undeferred(const struct chain *x, const struct node *n);
+/* Whether some configuration of s cuts the intermediate in pieces. */
+bool chain_in_pieces(const struct scheduled *s);
 /* Whether the store is over rows, not over the result's elements. */
 bool chain_stores_row(const struct graph *g, const struct partition *p, const struct chain *x, const struct store *s);
 

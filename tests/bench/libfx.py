@@ -4,15 +4,13 @@ In: a library that `make` built. Out: Spec, Kernel, Context. The structs are tho
 """
 import ctypes as c
 import pathlib
-import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "runtime/python"))
-from fx._library import DTYPES, MAX_RANK, Emulation, Error as Failure, Hint, KernelPlan, Options, Tensor, Value, assertions, fields  # noqa: E402
+from fx._library import DLPACK, DTYPES, MAX_RANK, Emulation, Error as Failure, Hint, KernelPlan, Options, Tensor, Value, assertions, fields  # noqa: E402
 
 TOLERANCES = ("derived", "exact", "abs", "rel", "f16_ulp", "worst")
-CODES = {"i": 0, "u": 1, "f": 2, "bf": 4, "bool": 6}  # DLPack's
 
 
 class Tolerance(c.Structure):
@@ -144,10 +142,9 @@ class Kernel:
             if a.is_scalar:
                 v.number, v.integer = float(x), int(x)
                 continue
-            class_name = re.match(r"[a-z]+", a.dtype).group()
-            bits = 8 if a.dtype == "bool" else int(re.match(r"[a-z]+(\d+)", a.dtype).group(1))
+            code, bits = DLPACK[a.dtype]
             shape = (c.c_int64 * max(1, len(a.shape)))(*a.shape)
-            t = Tensor(data=x, device_type=2, device_id=0, ndim=len(a.shape), code=CODES[class_name], bits=bits, lanes=1, shape=shape)
+            t = Tensor(data=x, device_type=2, device_id=0, ndim=len(a.shape), code=code, bits=bits, lanes=1, shape=shape)
             v.tensor = c.pointer(t)
         return values
 

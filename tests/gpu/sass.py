@@ -4,7 +4,7 @@ usage: sass.py CUBIN_OR_FOLDER...
 
 wgmma may take A from registers. It reads them after it was issued: PTX forbids to write them before a wgmma.wait_group that covers it (PTX ISA, "Asynchronous warpgroup
 level matrix instructions"). ptxas 13.0 was seen to do so nevertheless, without a message. In: cubins for sm_90a, entries of the disk cache among them, of a folder those that
-give wgmma an operand in registers. Out: every such write; `N ok, M failed, K not checked`, of entries; exit 1 where M is not 0. Not checked is all where there is no nvdisasm
+give wgmma an operand in registers. Out: every such write; `N ok, M failed, K not checked`, of entries; exit 1 where M is not 0. Not checked is all where there is no such entry, and where there is no nvdisasm
 (NVDISASM names one, else PATH, CUDA_HOME and /usr/local/cuda are looked at).
 Every path through the control flow is followed: what is in flight is the groups that no wait has covered. Instructions begin and end groups as nvdisasm prints them: `gsb0` on
 an HGMMA commits all since the last, WARPGROUP.DEPBAR.LE gsb0, N waits until N are left.
@@ -188,7 +188,9 @@ def main(given):
             ok, failed = ok + (0 if wrong else n), failed + (max(1, n) if wrong else 0)
             for line in wrong[:20]:
                 print(line)
-    print(f"{ok} ok, {failed} failed, 0 not checked")
+    if not ok and not failed:
+        print("nothing given has a wgmma that takes A from registers")
+    print(f"{ok} ok, {failed} failed, {0 if ok or failed else 1} not checked")
     return failed > 0
 
 
