@@ -113,7 +113,8 @@ struct fx_param {
 
 enum fx_buffer_kind {
     FX_BUFFER_WORKSPACE,
-    FX_BUFFER_FLAGS, /* by which the blocks of a launch wait for each other, or share their work: needs no preparation */
+    FX_BUFFER_FLAGS, /* by which the blocks of a launch wait for each other, or share their work: needs no
+                        preparation */
 };
 struct fx_buffer { /* memory the plan needs between its kernels; offsets in the workspace follow in order,
                     * 256-aligned */
@@ -143,7 +144,8 @@ struct fx_map {
     struct fx_expr strides[FX_MAX_MAP_RANK]; /* elements between neighbours along each; 1 of the first. One of an axis
                                                 of one element means nothing */
     int box[FX_MAX_MAP_RANK]; /* elements of a box along each */
-    bool is_tail; /* the box has those elements of the second axis that are left of box[1] at its end, unless none are */
+    bool is_tail; /* the box has those elements of the second axis that are left of box[1] at its end, unless none
+                     are */
     bool is_im2col; /* what is fetched is a column of box[1] pixels of box[0] elements, which goes along the axes
                        between the first and the last one, from image to image of the last one
                        (cuTensorMapEncodeIm2col) */

@@ -157,7 +157,8 @@ static void emit_beside(struct buf *out, const struct scheduled_graph *c, const 
     }
     for (int i = d->n - 1; i >= 0; i--) {
         const struct config *f = &phases[i].kernel->configs[e];
-        const char *at = !f->takes_maps ? "nullptr" : i ? arena_printf(out->arena, "maps.of + %d", maps[i - 1]) : "maps.of",
+        const char *own = i ? arena_printf(out->arena, "maps.of + %d", maps[i - 1]) : "maps.of",
+                   *at = f->takes_maps ? own : "nullptr",
                    *rest = i < d->n - 1 ? arena_printf(out->arena, "beside%d", i + 1) : "fx_beside_end()";
         if (i) buf_printf(out, "  const auto beside%d = ", i);
         else if (f->takes_maps) buf_puts(out, "  fx_gemm_wgmma_beside(");
@@ -186,7 +187,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
                                : "gemm_wgmma",
             f->engine, l->struct_name);
     else if (f->is_skinny)
-        buf_printf(out, "  fx_skinny%s<%s, %s>(%s", f->starts_early ? "_early" : "", f->engine, aligned, l->struct_name);
+        buf_printf(out, "  fx_skinny%s<%s, %s>(%s", f->starts_early ? "_early" : "", f->engine, aligned,
+            l->struct_name);
     else if (s->group->contraction)
         buf_printf(out, "  fx_%s%s<%s, %s>(%s", s->chain ? "chain" : "gemm", is_phase ? "_tiles" : "", f->engine,
             aligned, l->struct_name);
@@ -196,7 +198,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     else if (s->parts)
         buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>", s->pass, s->parts, f->engine, l->struct_name, index);
     else if (s->group->is_row)
-        buf_printf(out, "  fx_row%s<%s>(%s<%s>", s->row->run ? "_runs" : f->spread ? "_cluster" : "", f->engine, l->struct_name, index);
+        buf_printf(out, "  fx_row%s<%s>(%s<%s>", s->row->run ? "_runs" : f->spread ? "_cluster" : "", f->engine,
+            l->struct_name, index);
     else if (f->tile_m > 1)
         buf_printf(out, "  fx_pointwise_turned<%s, %s, %d%s>(%s<%s>", f->engine, aligned, f->tile_m, threads,
             l->struct_name, index);

@@ -102,7 +102,8 @@ static void emit_known(struct chain_problem *b) {
         buf_line(b->w.out, "    %s %s;%s", value_ctype(b->x->values[i]->dtype), member(b, b->x->values[i]),
             value_comment(b->w.g, b->x->values[i]));
     if (b->x->n_limits)
-        buf_line(b->w.out, "    int %s, %s;  // the first element that counts, and up to which one they do", b->start, b->end);
+        buf_line(b->w.out, "    int %s, %s;  // the first element that counts, and up to which one they do", b->start,
+            b->end);
     if (has_values) buf_line(b->w.out, "  };");
     buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
 }
@@ -185,8 +186,8 @@ static void emit_extent(struct chain_problem *b, const char *name, const struct 
         name, address_product(arena(b), b->l->axis_names, l->axes, l->n));
 }
 
-/* The first element of a row that counts, or up to which one they do, by what `running` is at the first and at the last:
- * it rises or falls by 1 from one to the next. */
+/* The first element of a row that counts, or up to which one they do, by what `running` is at the first and at the
+ * last: it rises or falls by 1 from one to the next. */
 static void emit_limits(struct chain_problem *b, bool is_end) {
     static const char *const forms[2][2][2] = {
         {{"%s >= %s ? 0 : %s < %s ? t() : (int)(%s - %s)", "%s > %s ? 0 : %s <= %s ? t() : (int)(%s - %s) + 1"},
@@ -194,8 +195,8 @@ static void emit_limits(struct chain_problem *b, bool is_end) {
         {{"%s <= %s ? t() : %s > %s ? 0 : (int)(%s - %s) + 1", "%s < %s ? t() : %s >= %s ? 0 : (int)(%s - %s)"},
             {"%s >= %s ? t() : %s < %s ? 0 : (int)(%s - %s) + 1", "%s > %s ? t() : %s <= %s ? 0 : (int)(%s - %s)"}},
     };
-    value_open_function(
-        &b->w, "  FX_DEVICE int %s(const values &q, const results &r, int batch, int m) const", is_end ? "end" : "start");
+    value_open_function(&b->w, "  FX_DEVICE int %s(const values &q, const results &r, int batch, int m) const",
+        is_end ? "end" : "start");
     struct scope *p = at_row(b, 0), *first = scope_open(&b->w, p), *last = scope_open(&b->w, p);
     first->at[b->x->parts.t[0]] = "0";
     last->at[b->x->parts.t[0]] = "(t() - 1)";
@@ -524,7 +525,8 @@ static void emit_flags(struct chain_problem *b) {
         "  static constexpr bool PREPARES[PASSES] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
     buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, LIMITS = %s;",
-        b->x->outer_exp >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false", b->x->n_limits ? "true" : "false");
+        b->x->outer_exp >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false",
+        b->x->n_limits ? "true" : "false");
 }
 
 void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,

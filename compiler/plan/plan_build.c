@@ -148,7 +148,8 @@ static void cluster(struct terms *x, const struct scheduled_graph *c, const stru
 }
 
 /* Times the blocks of the intermediate that a tile of a chain walks over. */
-static void all_pieces(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+static void all_pieces(
+    struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     const struct axis_list *t = &l->kernel->gemm.segments[0].k;
     terms_size(x, c->graph->kernel, t->axes, t->n);
     terms_constant(x, f->piece);
@@ -591,7 +592,8 @@ static struct fx_map build_store_map(struct arena *a, const struct scheduled_gra
 
 static const char *phases_config(struct arena *a, const struct launch *phases, int n_phases, int v) {
     const char *text = phases->kernel->configs[v].text;
-    if (is_beside(phases, &phases->kernel->configs[v])) return arena_printf(a, "%d beside each other, %s", n_phases, text);
+    if (is_beside(phases, &phases->kernel->configs[v]))
+        return arena_printf(a, "%d beside each other, %s", n_phases, text);
     for (int p = 1; p < n_phases; p++) text = arena_printf(a, "%s; then %s", text, phases[p].kernel->configs[v].text);
     return text;
 }
@@ -606,7 +608,8 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
     const struct plan_launch *d, struct fx_launch *out) {
     int n = phases->kernel->n_configs;
     struct fx_variant *variants = NEW_ARRAY(a, struct fx_variant, n);
-    const struct launch *leader = phases + (phases_leader(c, (struct launch_phases){.first = d->first, .n = d->n}) - d->first);
+    const struct launch_phases all = {.first = d->first, .n = d->n};
+    const struct launch *leader = phases + (phases_leader(c, all) - d->first);
     *out = (struct fx_launch){.name = d->name,
         .driver = phases_driver(a, phases, d->n),
         .flops = flops(a, c, phases, d->n),

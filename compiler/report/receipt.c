@@ -185,7 +185,8 @@ static bool is_side_product(const struct launch *phases, int n_phases, int p) {
 /* Of a launch of several phases: the leader's schedule, and the sums of what the phases take. */
 static struct receipt_launch launch_of(
     const struct facts *f, const struct launch *phases, const struct plan_launch *d, const struct fx_launch *launch) {
-    const struct scheduled *s = f->chosen->kernels + phases_leader(f->chosen, (struct launch_phases){.first = d->first, .n = d->n});
+    const struct launch_phases all = {.first = d->first, .n = d->n};
+    const struct scheduled *s = f->chosen->kernels + phases_leader(f->chosen, all);
     struct receipt_launch out = {
         .launch = launch, .schedule = s->schedule->name, .n_rejected = s->n_rejected, .rejected = s->rejected};
     out.bytes = size_of(f, &launch->bytes);

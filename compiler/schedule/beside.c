@@ -2,7 +2,8 @@
  * (kernels/beside.cuh): q, k and v of a layer, whatever columns and epilogues each has.
  *
  * In: chosen kernels in order, each a launch. Out: some of them as launches whose configurations are parallel: entry v
- * runs configs[v] of each, tiles of one size; a kernel runs as early as the first one beside it. Joined where a price says so, or where a contract asks for fewer launches. */
+ * runs configs[v] of each, tiles of one size; a kernel runs as early as the first one beside it. Joined where a price
+ * says so, or where a contract asks for fewer launches. */
 #include <string.h>
 
 #include "schedule/beside.h"
@@ -44,7 +45,8 @@ static bool is_like(const struct scheduled *s, const struct scheduled *t) {
            a->tensor.buffer == b->tensor.buffer;
 }
 
-/* Whether kernel number `at` may join launch i: it has no need of what runs from there on, which leaves it what it reads. */
+/* Whether kernel number `at` may join launch i: it has no need of what runs from there on, which leaves it what it
+ * reads. */
 static bool may_stand_beside(const struct scheduled_graph *c, const struct launch_phases *i, int at) {
     const struct scheduled *s = &c->kernels[at];
     if (i->n == MOST_BESIDE || !is_like(s, &c->kernels[i->first]) || writes_in_place(c->graph, s)) return false;
@@ -125,8 +127,8 @@ static void put_beside(struct scheduled_graph *c, int i, int j, const struct sch
     for (int k = i + 1; k < j; k++) c->launches[k].first++;
 }
 
-/* Where rounds of tiles are all that a price knows of, a launch less is no gain by itself. Rows whose number is open may
- * be few, and then it is. */
+/* Where rounds of tiles are all that a price knows of, a launch less is no gain by itself: one of 8192 rows took longer
+ * than three. Rows whose number is open may be few, and then it is. */
 static double least_gain(const struct graph *g, const struct gemm_shape *shape) {
     for (int i = 0; i < shape->m.n; i++)
         if (g->kernel->axes[shape->m.axes[i]].extent < 0) return 1;

@@ -270,7 +270,9 @@ static double choose(const struct arch *m, const struct work *w, struct bins *be
 static void add_config(const struct graph *g, struct scheduled *s, const struct bins *b, int most_bins, bool is_small) {
     struct arena *a = &g->cx->arena;
     int cols = b->is_along ? 1 : 32 * b->vector;
-    s->configs[s->n_configs++] = (struct config){.is_small = is_small,
+    struct config *c = config_next(s);
+    if (!c) return;
+    *c = (struct config){.is_small = is_small,
         .most_bins = most_bins,
         .tile_m = b->tile,
         .tile_n = cols,

@@ -68,7 +68,8 @@ static void add_config(
     const struct graph *g, struct scheduled *s, const struct chain_tile *e, bool is_aligned, int vector) {
     struct arena *a = &g->cx->arena;
     const struct chain *x = s->chain;
-    struct config *c = &s->configs[s->n_configs++];
+    struct config *c = config_next(s);
+    if (!c) return;
     int walked = e->keeps ? e->bk : 256;
     *c = (struct config){.is_aligned = is_aligned,
         .tile_m = e->bm,

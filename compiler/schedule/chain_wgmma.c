@@ -49,7 +49,9 @@ static int smem_bytes(const struct chain_wgmma_tile *e, const struct chain *x) {
 static void add_config(const struct graph *g, struct scheduled *s, const struct chain_wgmma_tile *e, int vector) {
     struct arena *a = &g->cx->arena;
     int rows = e->consumers * ROWS;
-    s->configs[s->n_configs++] = (struct config){.is_aligned = true,
+    struct config *c = config_next(s);
+    if (!c) return;
+    *c = (struct config){.is_aligned = true,
         .takes_maps = true,
         .starts_early = true,
         .tile_m = rows,
@@ -80,7 +82,9 @@ static int pieces_smem_bytes(const struct chain_pieces_tile *e) {
 static void add_pieces_config(
     const struct graph *g, struct scheduled *s, const struct chain_pieces_tile *e, int vector) {
     struct arena *a = &g->cx->arena;
-    s->configs[s->n_configs++] = (struct config){.is_aligned = true,
+    struct config *c = config_next(s);
+    if (!c) return;
+    *c = (struct config){.is_aligned = true,
         .takes_maps = true,
         .starts_early = true,
         .tile_m = ROWS,
@@ -99,7 +103,8 @@ static void add_pieces_config(
         .engine = arena_printf(a, "fx_wgmma_chain_pieces<fx_%s, fx_columns_%d, fx_held_%d, %d, %d>",
             fx_dtype_name(s->chain->second.b_dtype), e->bt, e->bn, e->bk, e->stages),
         .text = arena_printf(a,
-            "wgmma %d rows, %d of the intermediate, %d columns, rows kept up to k = %d, %d stages, the intermediate in pieces",
+            "wgmma %d rows, %d of the intermediate, %d columns, rows kept up to k = %d, %d stages, the intermediate in "
+            "pieces",
             ROWS, e->bt, e->bn, e->bk, e->stages)};
 }
 
@@ -131,6 +136,6 @@ bool schedule_chain_wgmma_configure(
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         if (pieces_smem_bytes(&pieces[i]) <= arch->block_shared) add_pieces_config(g, s, &pieces[i], vector);
     if (!s->n_configs) return *why_not = schedule_no_room(g), false;
-    for (int i = 0; i < n_others && s->n_configs < MAX_VARIANTS; i++) s->configs[s->n_configs++] = others[i];
+    for (int i = 0; i < n_others; i++) config_copy(s, &others[i]);
     return true;
 }

@@ -478,8 +478,8 @@ double gemm_epilogue_cycles(int elements, int warpgroups, int n_sums, double ins
 static bool is_copied(const struct config *f, const struct operand *o) { return f->takes_maps && o->window; }
 
 /* Cycles of all SMs for a configuration: rounds of tiles, each all the segments and an epilogue; `others`: columns of
- * tiles of the same launch that are another kernel's. Two tiles in turns take as long as their mainloops, or half of all
- * they do. */
+ * tiles of the same launch that are another kernel's. Two tiles in turns take as long as their mainloops, or half of
+ * all they do. */
 static double tile_cycles(const struct graph *g, const struct scheduled *s, const struct config *f, double epilogue,
     double others, double *flops, double *computed_ops) {
     const struct gemm_shape *shape = &s->gemm;

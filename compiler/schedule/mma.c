@@ -137,8 +137,8 @@ bool schedule_mma_configure(
             if (kind == KIND_16 && strided && e->bm > 64) continue; /* element by element takes twice the registers */
             if (!aligned && e->bn > 128) continue;
             if (e->is_last && (size_t)s->n_configs > before) continue;
-            if (s->n_configs == MAX_VARIANTS) break;
-            struct config *c = &s->configs[s->n_configs++];
+            struct config *c = config_next(s);
+            if (!c) break;
             *c = (struct config){.is_aligned = aligned,
                 .needs_unit = ways[j] == KIND_UNIT,
                 .tile_m = e->bm,

@@ -352,6 +352,15 @@ struct terms schedule_needs(
     return x;
 }
 
+struct config *config_next(struct scheduled *s) {
+    return s->n_configs == MAX_VARIANTS ? NULL : &s->configs[s->n_configs++];
+}
+
+void config_copy(struct scheduled *s, const struct config *f) {
+    struct config *c = config_next(s);
+    if (c) *c = *f;
+}
+
 bool config_is_possible(
     struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f) {
     return !schedule_needs(&cx->arena, c, s, f).is_never;

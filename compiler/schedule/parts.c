@@ -72,11 +72,13 @@ static void add_config(
     const struct graph *g, struct scheduled *s, const struct tile *t, double instructions, bool stores_any) {
     int n_sums = s->group->n_sums, beside = count_beside(s), bn = t->columns / beside, chunk = t->chunk / n_sums / 8 * 8, bm = CONSUMERS * ROWS,
         staged = staged_bytes(g, s), vector = stores_any && !staged ? 1 : gemm_vector(g, s, 4);
-    if (bn % ROWS || n_sums / beside * t->columns > MOST_APART || s->n_configs == MAX_VARIANTS) return;
+    if (bn % ROWS || n_sums / beside * t->columns > MOST_APART) return;
     struct tile own = *t;
     own.chunk = chunk;
     if (smem_bytes(&own, n_sums, staged) > g->cx->arch->block_shared) return;
-    s->configs[s->n_configs++] = (struct config){.is_aligned = true,
+    struct config *c = config_next(s);
+    if (!c) return;
+    *c = (struct config){.is_aligned = true,
         .stores_any = stores_any,
         .takes_maps = true,
         .starts_early = true,
@@ -111,14 +113,13 @@ bool schedule_parts_configure(
     for (int aligned = 1; aligned >= 0; aligned--) {
         int i = 0;
         for (; i < simt.n_configs; i++)
-            if (simt.configs[i].is_aligned == aligned && simt.configs[i].is_skinny)
-                s->configs[s->n_configs++] = simt.configs[i];
+            if (simt.configs[i].is_aligned == aligned && simt.configs[i].is_skinny) config_copy(s, &simt.configs[i]);
         for (i = 0; i < N_TILES; i++) add_config(g, s, &tiles[i], instructions, !aligned);
-        for (i = 0; i < simt.n_configs && s->n_configs < MAX_VARIANTS; i++) {
+        for (i = 0; i < simt.n_configs; i++) {
             struct config f = simt.configs[i];
             if (f.is_aligned != aligned || f.is_skinny) continue;
             f.epilogue = gemm_epilogue_cycles(f.tile_m * f.tile_n, f.block / WARPGROUP, s->group->n_sums, instructions);
-            s->configs[s->n_configs++] = f;
+            config_copy(s, &f);
         }
     }
     return true;

@@ -102,7 +102,9 @@ bool *pointwise_small_axes(const struct graph *g, const struct partition *p, con
 static void add_config(const struct graph *g, struct scheduled *s, int vector, int threads, int rows, int min_blocks,
     bool is_aligned, bool is_small) {
     bool is_last = !is_small, has_any = s->n_configs == 2;
-    s->configs[s->n_configs++] = (struct config){.is_aligned = is_aligned,
+    struct config *c = config_next(s);
+    if (!c) return;
+    *c = (struct config){.is_aligned = is_aligned,
         .is_small = is_small,
         .tile_m = rows,
         .tile_n = vector * threads / rows,

@@ -242,8 +242,8 @@ static void add_config(
     if (t->is_resident && before && before->is_aligned == is_aligned && before->few == t->few &&
         before->spread == (t->is_spread ? SPREAD : 0) && before->most_cols >= kept)
         return;
-    if (s->n_configs == MAX_VARIANTS) return;
-    struct config *c = &s->configs[s->n_configs++];
+    struct config *c = config_next(s);
+    if (!c) return;
     int threads = t->lanes * t->across;
     const char *kind = is_small ? is_aligned ? "" : "_any" : "_big";
     *c = (struct config){.is_aligned = is_aligned,

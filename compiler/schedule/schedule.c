@@ -179,7 +179,8 @@ static struct scheduled_graph *schedule_partition(struct cx *cx, const struct gr
             if (s.bins && s.pass) bins_finish(each);
         }
     }
-    for (int i = 0; i < c->n_kernels; i++) PUSH(&cx->arena, c->launches, c->n_launches) = (struct launch_phases){.first = i, .n = 1};
+    for (int i = 0; i < c->n_kernels; i++)
+        PUSH(&cx->arena, c->launches, c->n_launches) = (struct launch_phases){.first = i, .n = 1};
     const int n_free = phases_join_copies(cx, c); /* phases that nobody waits for */
     if (!p->is_separate) beside_join(cx, c, wanted_launches(g->kernel), LAUNCH_SECONDS);
     if (wanted_launches(g->kernel)) phases_join(cx, c, wanted_launches(g->kernel));

@@ -214,6 +214,9 @@ struct terms schedule_needs(
 void need_at_most(struct terms *x, int *n, const struct kernel *k, const struct axis_list *l, int64_t most);
 /* Writes a polynomial of the view of t, an operand in memory. */
 void need_push_poly(struct terms *x, const struct graph *g, const struct tensor *t, const struct poly *p);
+/* Where the next configuration of s goes; NULL where there are MAX_VARIANTS. */
+struct config *config_next(struct scheduled *s);
+void config_copy(struct scheduled *s, const struct config *f); /* likewise adds a copy of f, if there is room */
 /* Whether some extents and alignments meet what a configuration of s needs. */
 bool config_is_possible(
     struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, const struct config *f);

@@ -92,7 +92,8 @@ bool schedule_simt_configure(
             if (gemm_is_computed(&s->gemm) && accumulators > MOST_ACCUMULATORS / 2 && !is_last) continue;
             bool is_wide = gemm_is_computed(&s->gemm); /* more registers on the way */
             int blocks = SM_REGISTERS / threads / (accumulators + (!is_wide ? 96 : aligned ? 112 : 140));
-            struct config *c = &s->configs[s->n_configs++];
+            struct config *c = config_next(s);
+            if (!c) break;
             *c = (struct config){.is_aligned = aligned,
                 .tile_m = e->bm,
                 .tile_n = e->bn,

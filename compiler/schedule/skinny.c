@@ -149,8 +149,10 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     int work = (is_aligned ? WORK_WORDS : 2 * WORK_WORDS) + method.small / 2 +
                (method.uses_mma ? 0 : 32 * (w->n - 1 + (method.small >= 8))),
         blocks = SM_REGISTERS / (warps * 32) / (ahead * words + made + sums + work);
-    if (smem > g->cx->arch->block_shared || sums > 128 || s->n_configs == MAX_VARIANTS) return;
-    s->configs[s->n_configs++] = (struct config){.is_aligned = is_aligned,
+    if (smem > g->cx->arch->block_shared || sums > 128) return;
+    struct config *c = config_next(s);
+    if (!c) return;
+    *c = (struct config){.is_aligned = is_aligned,
         .stores_any = true,
         .is_skinny = true,
         .swaps = w->is_a,

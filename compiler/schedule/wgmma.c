@@ -280,7 +280,9 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     if (stages < LEAST_STAGES + is_split) return;
     const double rate = is_tf32 ? e->rate_tf32 : b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart;
     const int k = K_BYTES / (is_tf32 ? 4 : 2);
-    s->configs[s->n_configs++] = (struct config){.is_aligned = true,
+    struct config *c = config_next(s);
+    if (!c) return;
+    *c = (struct config){.is_aligned = true,
         .stores_any = stores_any,
         .takes_maps = true,
         .stores_boxes = n_boxes > 0,

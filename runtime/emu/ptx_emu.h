@@ -270,7 +270,8 @@ inline void fx_store_release(unsigned long long *p, unsigned long long x) {
   if (emu_self->is_watched) emu_self->calls->release(emu_self, p);
   emu_put_flag(p, x);
 }
-inline unsigned long long fx_compare_exchange(unsigned long long *p, unsigned long long expected, unsigned long long x) {
+inline unsigned long long fx_compare_exchange(
+    unsigned long long *p, unsigned long long expected, unsigned long long x) {
   emu_check<8>(p, EMU_WRITE);
   const unsigned long long found = emu_get_flag(p);
   if (emu_self->is_watched) emu_self->calls->acquire(emu_self, p);

@@ -673,7 +673,13 @@ static void put_atom(struct buf *out, const struct bounds *s, int atom) {
         buf_puts(out, " // ");
         put_poly(out, s, a->b);
         buf_puts(out, ")");
-    } else buf_printf(out, "%s%d", a->kind == ATOM_EXTENT ? "multiple" : a->kind == ATOM_RANGE ? "scalar" : "choice", atom);
+    } else {
+        buf_printf(out, "%s%d",
+            a->kind == ATOM_EXTENT  ? "multiple"
+            : a->kind == ATOM_RANGE ? "scalar"
+                                    : "choice",
+            atom);
+    }
 }
 
 static void put_poly(struct buf *out, const struct bounds *s, const struct poly *p) {
@@ -736,7 +742,8 @@ START_TEST(searches) {
         put_known(&out, bounds_of(&w.c));
         bounds_prove(&w.c, position_of(&w, cases[i].position), w.axis_of[cases[i].axis - 'A'], &why);
         const struct bounds *s = w.k.bounds;
-        buf_printf(&out, "  %d atoms, %d goals, %d facts, %u narrowed\n\n", s->n_atoms, s->steps, s->fact_limit, s->last_stamp);
+        buf_printf(&out, "  %d atoms, %d goals, %d facts, %u narrowed\n\n", s->n_atoms, s->steps, s->fact_limit,
+            s->last_stamp);
         world_release(&w);
     }
     buf_put(&out, "", 1);

@@ -33,7 +33,8 @@ static const struct {
      "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = softmax[T](s) @ v\n l = logsumexp[T](s) }",
         {"PASSES = 1;", "KEEPS[PASSES] = {true}", "SCALED = true, STORES_ROWS = true, LIMITS = true",
             "limit = min(limit, (long long)(t() - 1) <= q.idx_S_ ? t() : "}},
-    /* where rows begin and end: by lengths, the comparison turned round, the index subtracted; not where 0 is weighted */
+    /* where rows begin and end: by lengths, the comparison turned round, the index subtracted; not where 0 is
+     * weighted */
     {"kernel f(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,N], n: i64[B]) -> o: f16[B,S,N]" REQUIRED
      "{ o = softmax[T](where(n > idx(T) + 1, q @ k, -inf)) @ v }",
         {"PASSES = 1;", "LIMITS = true"}},
