@@ -10,7 +10,7 @@ struct axis_list { /* labels flattened into one index, outermost first */
 };
 
 struct tensor {        /* a parameter or a buffer as memory: row-major over its axes unless strided; emit_value.c and
-                          plan_build.c each have one function that says its strides */
+                          plan_map.c each have one function that says its strides */
     int param, buffer; /* the other is -1 */
     bool is_strided; /* the launch gives the strides: no two labels lie adjacent, and even the last need not have stride
                         1 */

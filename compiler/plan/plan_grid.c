@@ -1,0 +1,326 @@
+/* What a launch's configurations come to as expressions over extents: grids, clusters, costs, and which is preferred.
+ *
+ * In: a launch of a unit, scheduled. Out: postfix expressions of the plan. Which configuration is preferred is itself
+ * one: tiles an SM has to do, times what a tile costs, beside that of every other configuration of the same alignment. */
+#include <math.h>
+
+#include "plan/launch.h"
+#include "schedule/bins.h"
+#include "schedule/chain_program.h"
+#include "schedule/row_program.h"
+
+/* A block for each part, tile and batch; of the second launch one for 32 sums. */
+static void bins_grid(struct terms *x, const struct kernel *k, const struct scheduled *s, const struct config *f) {
+    const struct bins *b = s->bins;
+    terms_size(x, k, s->pass ? s->row->rows.axes : &b->axis, s->pass ? s->row->rows.n : 1);
+    terms_constant(x, s->pass ? 32 : f->tile_m);
+    terms_op(x, FX_T_CDIV);
+    if (!s->pass) {
+        terms_size(x, k, b->cols.axes, b->cols.n);
+        terms_constant(x, f->tile_n);
+        terms_op(x, FX_T_CDIV);
+        terms_op(x, FX_T_MUL);
+        terms_size(x, k, b->batch.axes, b->batch.n);
+        terms_op(x, FX_T_MUL);
+        bins_parts(x, k, b, &s->row->rows);
+        terms_op(x, FX_T_MUL);
+    }
+    terms_constant(x, 1 << 30);
+    terms_op(x, FX_T_MIN);
+}
+
+/* Whether entries of l's configuration f compute the tiles of several contractions beside each other. */
+bool launch_is_beside(const struct launch *l, const struct config *f) {
+    return l->n_beside > 1 && (f->takes_maps || f->is_skinny);
+}
+
+/* Tiles of a contraction, or of all those beside it. */
+static void tiles(struct terms *x, const struct kernel *k, const struct launch *l, const struct config *f) {
+    const struct gemm_shape *s = &l->kernel->gemm;
+    const int v = (int)(f - l->kernel->configs), n = launch_is_beside(l, f) ? l->n_beside : 1;
+    terms_size(x, k, s->m.axes, s->m.n);
+    terms_constant(x, f->tile_m);
+    terms_op(x, FX_T_CDIV);
+    for (int i = 0; i < n; i++) {
+        const struct launch *each = n > 1 ? &l->beside[i] : l;
+        terms_size(x, k, each->kernel->gemm.n.axes, each->kernel->gemm.n.n);
+        terms_constant(x, n > 1 ? each->kernel->configs[v].tile_n : f->tile_n);
+        terms_op(x, FX_T_CDIV);
+        if (i) terms_op(x, FX_T_ADD);
+    }
+    terms_op(x, FX_T_MUL);
+    if (!s->batch.n) return;
+    terms_size(x, k, s->batch.axes, s->batch.n);
+    terms_op(x, FX_T_MUL);
+}
+
+void launch_grid(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    const struct kernel *k = c->graph->kernel;
+    if (l->kernel->group->contraction) {
+        tiles(x, k, l, f);
+        return;
+    }
+    if (l->kernel->row && l->kernel->row->run) {
+        terms_size(x, k, l->kernel->row->runs.axes, l->kernel->row->runs.n);
+        terms_constant(x, 1 << 30);
+        terms_op(x, FX_T_MIN);
+        return;
+    }
+    if (l->kernel->bins) {
+        bins_grid(x, k, l->kernel, f);
+        return;
+    }
+    if (l->kernel->row) {
+        terms_size(x, k, l->kernel->row->rows.axes, l->kernel->row->rows.n);
+        terms_constant(x, f->tile_m);
+        terms_op(x, FX_T_CDIV);
+        if (l->kernel->parts) {
+            terms_constant(x, l->kernel->parts);
+            terms_op(x, FX_T_MUL);
+        }
+        terms_constant(x, f->spread ? (1 << 30) / f->spread : 1 << 30);
+        terms_op(x, FX_T_MIN);
+        return;
+    }
+    const struct pointwise_shape *s = &l->kernel->pointwise;
+    if (f->tile_m > 1) {
+        terms_size(x, k, s->rows.axes, s->rows.n);
+        terms_constant(x, f->tile_m);
+        terms_op(x, FX_T_CDIV);
+        terms_size(x, k, s->cols.axes, s->cols.n);
+        terms_constant(x, f->tile_n);
+        terms_op(x, FX_T_CDIV);
+        terms_op(x, FX_T_MUL);
+        return;
+    }
+    terms_size(x, k, s->cols.axes, s->cols.n);
+    terms_constant(x, f->vector);
+    terms_op(x, FX_T_CDIV);
+    if (s->rows.n) {
+        terms_size(x, k, s->rows.axes, s->rows.n);
+        terms_op(x, FX_T_MUL);
+    }
+    terms_constant(x, f->tile_n / f->vector);
+    terms_op(x, FX_T_CDIV);
+}
+
+/* Tiles, as many times as `of` says, are no more than so many in `among` of the SMs. */
+static void fits(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f,
+    int of, int among) {
+    launch_grid(x, c, l, f);
+    terms_constant(x, of);
+    terms_op(x, FX_T_MUL);
+    terms_push(x, FX_T_SM_COUNT, 0);
+    terms_constant(x, among);
+    terms_op(x, FX_T_MUL);
+    terms_op(x, FX_T_LE);
+}
+
+/* Blocks of a cluster, as arch_cluster_blocks has them, of the SMs that there are. */
+void launch_cluster(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    terms_constant(x, 1);
+    launch_grid(x, c, l, f);
+    terms_constant(x, 1);
+    terms_op(x, FX_T_SUB);
+    terms_push(x, FX_T_SM_COUNT, 0);
+    terms_op(x, FX_T_MOD);
+    terms_constant(x, 2);
+    terms_op(x, FX_T_MUL);
+    terms_constant(x, 1);
+    terms_op(x, FX_T_ADD);
+    terms_push(x, FX_T_SM_COUNT, 0);
+    terms_op(x, FX_T_LT);
+    terms_op(x, FX_T_ADD);
+    for (int more = 2; more <= 4; more *= 2) {
+        fits(x, c, l, f, 22 * more, 10);
+        terms_constant(x, more);
+        terms_op(x, FX_T_MUL);
+        terms_op(x, FX_T_ADD);
+    }
+}
+
+/* Times the blocks of the intermediate that a tile of a chain walks over. */
+void launch_pieces(
+    struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    const struct axis_list *t = &l->kernel->gemm.segments[0].k;
+    terms_size(x, c->graph->kernel, t->axes, t->n);
+    terms_constant(x, f->piece);
+    terms_op(x, FX_T_CDIV);
+    terms_op(x, FX_T_MUL);
+}
+
+/* The grid of configuration f: blocks that walk over tiles are no more than SMs. */
+void launch_blocks(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    launch_grid(x, c, l, f);
+    if (f->spread) {
+        terms_constant(x, f->spread);
+        terms_op(x, FX_T_MUL);
+    }
+    if (!f->takes_maps) return;
+    if (f->piece) launch_pieces(x, c, l, f);
+    terms_push(x, FX_T_SM_COUNT, 0);
+    if (f->piece) {
+        terms_constant(x, f->min_blocks);
+        terms_op(x, FX_T_MUL);
+    }
+    if (f->splits_k) {
+        launch_cluster(x, c, l, f);
+        terms_op(x, FX_T_DIV);
+    }
+    terms_op(x, FX_T_MIN);
+    if (f->splits_k) {
+        launch_cluster(x, c, l, f);
+        terms_op(x, FX_T_MUL);
+    }
+}
+
+enum { PARTS = 16 }; /* of a cycle, in which tiles are priced */
+
+static void add_constant(struct terms *x, int64_t v) {
+    terms_constant(x, v);
+    terms_op(x, FX_T_ADD);
+}
+
+/* The mainloop of a tile: all the k of every sum. */
+static void tile_cost(struct terms *x, const struct kernel *k, const struct gemm_shape *s, const struct config *f) {
+    for (int i = 0; i < s->n_segments; i++) {
+        const struct segment *e = &s->segments[i];
+        terms_size(x, k, e->k.axes, e->k.n);
+        if (e->n_sums > 1) {
+            terms_constant(x, e->n_sums);
+            terms_op(x, FX_T_MUL);
+        }
+        if (e->k_outer.n) {
+            terms_size(x, k, e->k_outer.axes, e->k_outer.n);
+            terms_op(x, FX_T_MUL);
+        }
+        if (i) terms_op(x, FX_T_ADD);
+    }
+    terms_constant(x, (int64_t)llround(PARTS * 2.0 * f->tile_m * f->tile_n / f->rate));
+    terms_op(x, FX_T_MUL);
+}
+
+/* Tiles the busiest SM does, times what a tile costs; where epilogues are priced apart, by the formula of gemm.c. */
+static void cost(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    const struct kernel *k = c->graph->kernel;
+    const struct gemm_shape *s = &l->kernel->gemm;
+    int64_t epilogue = llround(PARTS * f->epilogue);
+    launch_grid(x, c, l, f);
+    if (f->piece) { /* shared out evenly */
+        terms_constant(x, (int64_t)llround(1000.0 * f->tile_m * f->tile_n / f->rate));
+        terms_op(x, FX_T_MUL);
+        terms_push(x, FX_T_SM_COUNT, 0);
+        terms_op(x, FX_T_CDIV);
+        return;
+    }
+    if (f->splits_k) {
+        launch_cluster(x, c, l, f);
+        terms_op(x, FX_T_MUL);
+    }
+    terms_push(x, FX_T_SM_COUNT, 0);
+    terms_op(x, FX_T_CDIV);
+    if (!epilogue) {
+        terms_constant(x, (int64_t)llround(1000.0 * f->tile_m * f->tile_n / f->rate));
+        terms_op(x, FX_T_MUL);
+        return;
+    }
+    tile_cost(x, k, s, f);
+    if (f->hides_epilogue) {
+        tile_cost(x, k, s, f);
+        add_constant(x, epilogue);
+        terms_constant(x, 2);
+        terms_op(x, FX_T_CDIV);
+        terms_op(x, FX_T_MAX);
+    } else {
+        add_constant(x, epilogue);
+    }
+    if (f->splits_k) {
+        launch_cluster(x, c, l, f);
+        terms_op(x, FX_T_CDIV);
+        add_constant(x, llround(PARTS * f->exchange));
+    }
+    terms_op(x, FX_T_MUL);
+    if (f->hides_epilogue) add_constant(x, epilogue);
+}
+
+/* Whether some configurations take no more than so much k, and are preferred where they do. */
+static bool has_limits(const struct launch *l) {
+    bool any = false;
+    for (int i = 0; i < l->kernel->n_configs; i++) any |= l->kernel->configs[i].most_k > 0;
+    return any;
+}
+
+/* Where configurations are chosen by what they cost alone, that. */
+struct fx_expr launch_costs(
+    struct arena *a, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    struct terms x = {.a = a};
+    int n_of_kind = 0;
+    for (int i = 0; i < l->kernel->n_configs; i++) n_of_kind += kind_of(&l->kernel->configs[i]) == kind_of(f);
+    if (l->kernel->group->contraction && !f->is_skinny && !has_limits(l) && n_of_kind > 1) cost(&x, c, l, f);
+    return terms_done(&x);
+}
+
+struct fx_expr launch_prefers(
+    struct arena *a, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    struct terms x = {.a = a};
+    int n = 0;
+    if (l->kernel->row && f->suits_cols) need_at_most(&x, &n, c->graph->kernel, &l->kernel->row->cols, f->suits_cols);
+    if (l->kernel->row && f->wants_grid) {
+        int from = x.n;
+        terms_push(&x, FX_T_SM_COUNT, 0);
+        launch_blocks(&x, c, l, f);
+        terms_op(&x, FX_T_LE);
+        terms_also(&x, &n, from);
+    }
+    if (l->kernel->row && f->from_cols) {
+        int from = x.n;
+        terms_constant(&x, f->from_cols);
+        terms_size(&x, c->graph->kernel, l->kernel->row->cols.axes, l->kernel->row->cols.n);
+        terms_op(&x, FX_T_LE);
+        terms_also(&x, &n, from);
+    }
+    if (f->few) {
+        int from = x.n;
+        fits(&x, c, l, f, f->few, 1);
+        terms_also(&x, &n, from);
+    }
+    if (f->wants_few) {
+        int from = x.n;
+        launch_grid(&x, c, l, f);
+        terms_push(&x, FX_T_SM_COUNT, 0);
+        terms_constant(&x, f->wants_few);
+        terms_op(&x, FX_T_MUL);
+        terms_op(&x, FX_T_LE);
+        terms_also(&x, &n, from);
+    }
+    for (int i = 0; has_limits(l) && i < l->kernel->n_configs; i++) {
+        const struct config *other = &l->kernel->configs[i];
+        bool takes_less = (f->most_k == 0) != (other->most_k == 0) ||
+                          other->most_k < f->most_k; /* where it takes what there is, it is faster */
+        if (other == f || kind_of(other) != kind_of(f) || takes_less) continue;
+        int from = x.n;
+        cost(&x, c, l, f);
+        cost(&x, c, l, other);
+        terms_op(&x, FX_T_LE);
+        if (other->most_m) { /* there may be more rows than it takes */
+            terms_constant(&x, other->most_m);
+            terms_size(&x, c->graph->kernel, l->kernel->gemm.m.axes, l->kernel->gemm.m.n);
+            terms_op(&x, FX_T_LT);
+            terms_op(&x, FX_T_OR);
+        }
+        terms_also(&x, &n, from);
+    }
+    for (int i = 0; l->kernel->gemm.is_whole && f->stores_any && f->takes_maps && i < l->kernel->n_configs; i++) {
+        if (kind_of(&l->kernel->configs[i]) != KIND_ANY) continue; /* what takes anything may be faster */
+        int from = x.n;
+        cost(&x, c, l, f);
+        cost(&x, c, l, &l->kernel->configs[i]);
+        terms_op(&x, FX_T_LE);
+        terms_also(&x, &n, from);
+    }
+    if (x.is_never) { /* of constant extents: taken where nothing else can be */
+        x.n = 0;
+        terms_constant(&x, 0);
+    }
+    return terms_done(&x);
+}
