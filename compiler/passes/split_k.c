@@ -6,7 +6,7 @@
  * one more batch axis: slices run beside each other, and what adds them up does the epilogue. The extent of K has to be
  * fixed, and slices are as long as one another. Terms are added in another order, as in any sum. Not where the kernel
  * says how many GPU kernels it wants or that every contraction is to be by itself, and not where a factor is made of
- * another reduction: that may be a chain, which is one kernel. */
+ * another product of matrices: that may be a chain, which is one kernel. A factor made of a mean is cut as any other. */
 #include <string.h>
 
 #include "graph/tensor.h"
@@ -23,7 +23,7 @@ enum {
 struct slicer {
     const struct graph *g;
     struct kernel *kernel; /* of the new graph */
-    const bool *is_reduced; /* by node: made of a reduction */
+    const bool *has_product; /* by node: made of a product of matrices, or of a scan */
     int n_split;
 };
 
@@ -101,7 +101,7 @@ static int count_slices(const struct slicer *s, const struct node *n, int *k) {
     const struct graph *g = s->g;
     const struct arch *m = g->cx->arch;
     struct contraction c;
-    if (!as_mainloop(n, &c) || !is_matrix_product(g, n) || s->is_reduced[n->args[0]->id]) return 1;
+    if (!as_mainloop(n, &c) || !is_matrix_product(g, n) || s->has_product[n->args[0]->id]) return 1;
     if ((*k = longest(g, n)) < 0) return 1;
     double a = extent_of(g, n, c.a, c.b), b = extent_of(g, n, c.b, c.a), elements = nominal_size(g, n->axes, n->n_axes),
            rows = a < b ? a : b, cols = a < b ? b : a, batches = elements / (a * b),
@@ -172,13 +172,15 @@ static struct node *cut(void *state, struct graph *out, const struct node *old, 
 
 struct graph *pass_split_k(const struct graph *g) {
     struct arena *a = &g->cx->arena;
-    bool *is_reduced = NEW_ARRAY(a, bool, g->n_nodes + 1);
-    struct slicer s = {.g = g, .kernel = NEW(a, struct kernel), .is_reduced = is_reduced};
+    bool *has_product = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    struct slicer s = {.g = g, .kernel = NEW(a, struct kernel), .has_product = has_product};
     if (g->kernel->fuse != FUSE_PREFER || g->kernel->kernels) return (struct graph *)g;
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
-        for (int j = 0; j < n->n_args; j++)
-            is_reduced[i] |= is_reduced[n->args[j]->id] || n->args[j]->kind == N_REDUCE || n->args[j]->kind == N_SCAN;
+        for (int j = 0; j < n->n_args; j++) {
+            const struct node *x = n->args[j];
+            has_product[i] |= has_product[x->id] || x->kind == N_SCAN || (x->kind == N_REDUCE && is_matrix_product(g, x));
+        }
     }
     *s.kernel = *g->kernel;
     struct graph *out = graph_like(g);

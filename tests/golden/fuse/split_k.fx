@@ -1,5 +1,5 @@
 # A long k and few tiles: slices of k beside each other, then their sum with the epilogue; the longest label of two is cut. Not where tiles are many, k does not divide,
-# a factor is made of a reduction, or the kernel says how it is to be fused.
+# a factor is made of another product, or the kernel says how it is to be fused.
 kernel deep(x: bf16[M=64,K=8192], w: bf16[K,N=128], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }
 kernel two(x: f16[B=2,M=32,K=4096,P=3], w: f16[B,K,P,N=64]) -> y: f16[B,M,N] { y = sum[K,P](x * w) }
 kernel many(x: bf16[M=4096,K=8192], w: bf16[K,N=4096]) -> y: f32[M,N] { y = x @ w }
@@ -8,3 +8,5 @@ kernel whole(x: bf16[M=64,K=8192], w: bf16[K,N=128]) -> y: f32[M,N] with { fuse:
 kernel wide(x: f64[M=8,K=2048], w: f64[K,N=8]) -> y: f64[M,N] { y = x @ w }
 # Two labels of k, neither of them long: the first is cut.
 kernel outer(x: f32[B=64,I=256], w: f32[O=64,I,J=256], v: f32[B,J]) -> z: f32[B,O] { z = sum[I,J](x * w * v) }
+# A factor made of a reduction over the label that is cut: the mean stays whole.
+kernel centred(x: bf16[M=16384,N=64]) -> c: f32[N,P=N] { m = x - mean[M](x); c = sum[M](bf16(m) * bf16(m{N->P})) }
