@@ -189,6 +189,14 @@ struct fx_launch { /* one GPU kernel of the plan */
     const struct fx_variant *variants;
 };
 
+struct fx_partition { /* a division of a kernel into launches. Of several the first that `takes` allows is taken, the
+                         last one where none does */
+    const char *name;               /* for people: "rows stored" */
+    int first_launch, n_launches;   /* its own, in order of execution */
+    int first_buffer, n_buffers;    /* likewise what stands in the workspace where it is taken */
+    struct fx_expr takes;           /* where it is the faster one: over extents and the number of multiprocessors */
+};
+
 struct fx_equation { /* extent = value, solved for the one extent that is not known when arguments are bound */
     int extent;
     struct fx_expr value; /* linear in an extent it is solved for, see fx_is_linear */
@@ -208,11 +216,13 @@ struct fx_kernel { /* one kernel of the spec */
     const struct fx_equation *equations;
     const struct fx_param *params; /* as declared: inputs and `inout`, then outputs */
     const struct fx_buffer *buffers;
-    const struct fx_launch *launches; /* in order of execution */
+    const struct fx_launch *launches; /* of one partition after the other, in order of execution */
     const struct fx_check *checks;
     int n_unfused;       /* kernels it takes with every operation of the source one of its own */
     struct fx_expr unfused_bytes; /* what those would read and write */
     const char *receipt; /* as fx_receipt gives it, without what the entries were compiled to */
+    int n_partitions;
+    const struct fx_partition *partitions; /* none: there is one, of all launches and buffers. fx_get_partition */
 };
 
 struct fx_plan {
@@ -316,8 +326,14 @@ bool fx_is_passed_over(const struct fx_launch *l, int v, const struct fx_resourc
  * over, the first of the same kind that is not takes its place: by its own `needs` and `prefers`, then by `needs`
  * alone. */
 int fx_choose_compiled(const struct fx_launch *l, const struct fx_env *env, const struct fx_resources *const *compiled);
-/* Total workspace; offsets[i] of buffer i when offsets is not NULL. False on overflow. */
-bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_env *env, size_t *offsets, size_t *total);
+/* The partition that is taken: its number, below fx_partition_count. */
+int fx_choose_partition(const struct fx_kernel *k, const struct fx_env *env);
+/* At least 1. */
+int fx_partition_count(const struct fx_kernel *k);
+struct fx_partition fx_get_partition(const struct fx_kernel *k, int number); /* -1: as one, with all launches */
+/* The workspace of a partition; offsets[i] of each buffer i that it has when offsets is not NULL. False on overflow. */
+bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_partition *partition, const struct fx_env *env,
+    size_t *offsets, size_t *total);
 /* name NULL: the first; NULL if absent, or p is NULL */
 const struct fx_kernel *fx_find_kernel(const struct fx_plan *p, const char *name);
 

@@ -108,7 +108,7 @@ struct fx_hint { /* an extent known in advance: only variants that can then be c
  * may be closed. FX_ERR_USAGE for a plan without source, compiled with oracle_only. What the context has loaded
  * stays loaded: a second prepare of the same source compiles nothing; what an earlier process compiled is taken from
  * the disk cache. hints may be NULL. With hints for all extents a launch of other extents takes the best variant there
- * is, and is FX_ERR_USAGE where none fits. A plan for an older arch is compiled for the device's, if its arch has no
+ * is of the partition that the hints take, and is FX_ERR_USAGE where none fits. A plan for an older arch is compiled for the device's, if its arch has no
  * suffix. FX_ERR_TOOLCHAIN when NVRTC refuses the source: its whole log is in fx_last_error(). */
 fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *kernel, const struct fx_hint *hints,
     int n_hints, fx_prepared **out);
@@ -129,12 +129,16 @@ fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, 
  * workspace is device memory, 256-byte aligned. */
 fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace,
     size_t workspace_bytes, void *stream);
-/* Which variant a launch would take: launch `i` of the plan -> its entry name, valid until p is released, or NULL. For
- * reports and tests. */
+/* Which variant a launch would take: launch `i` of the plan -> its entry name, valid until p is released; NULL where
+ * none fits, or where it is of a partition that is not taken. For reports and tests. */
 const char *fx_chosen_entry(const fx_prepared *p, int i, const struct fx_value *args, int n_args);
 /* Forces a variant (by index in the plan) for launch i, compiling it if need be; -1 undoes. A launch whose arguments
  * its `needs` refuses is FX_ERR_USAGE. Not to be called while launches run. For tests and tuning only. */
 fx_status fx_pin_variant(fx_prepared *p, int i, int variant);
+/* Forces a partition (by number in the plan), whose launches are taken whatever the extents, compiling them if need be;
+ * -1 undoes. The workspace is that of the partition then. A variant that is pinned counts where its launch is taken.
+ * Not to be called while launches run. For tests and tuning only. */
+fx_status fx_pin_partition(fx_prepared *p, int partition);
 /* Of variant v of launch i, as the driver reads them from the loaded cubin. A variant that spills more than it may
  * (fx_is_passed_over) is launched only where no other of its kind takes the arguments; with hints fx_prepare compiles
  * the next one for it. */

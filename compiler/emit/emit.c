@@ -376,10 +376,10 @@ static void put_needs(struct buf *out, const struct conditions *c, int variant) 
     buf_puts(out, *between == '/' ? "//       needs nothing\n" : "\n");
 }
 
-static void put_launch(struct buf *out, const struct fx_kernel *k, int i) {
-    const struct fx_launch *l = &k->launches[i];
+static void put_launch(struct buf *out, const struct fx_kernel *k, const struct fx_partition *p, int i) {
+    const struct fx_launch *l = &k->launches[p->first_launch + i];
     struct conditions needs = {0};
-    if (k->n_launches > 1) buf_printf(out, "//   launch %d of %d:", i + 1, k->n_launches);
+    if (p->n_launches > 1) buf_printf(out, "//   launch %d of %d:", i + 1, p->n_launches);
     else buf_puts(out, "//   launch");
     if (l->is_cooperative) buf_puts(out, " (cooperative: all blocks resident at once; fewer may be launched)");
     buf_puts(out, " one of these, with arguments (");
@@ -413,6 +413,24 @@ static void put_launch(struct buf *out, const struct fx_kernel *k, int i) {
     }
 }
 
+/* Of several partitions, where each is the faster one: any of them computes the kernel. */
+static void put_partition(struct buf *out, const struct fx_kernel *k, int number) {
+    const struct fx_partition p = fx_get_partition(k, number);
+    if (k->n_partitions > 1 && number + 1 == k->n_partitions) buf_puts(out, "//   elsewhere:\n");
+    else if (k->n_partitions > 1) {
+        buf_puts(out, number ? "//   else where " : "//   where ");
+        plan_print_expr(out, k, &p.takes);
+        buf_puts(out, ":\n");
+    }
+    for (int i = p.first_buffer; i < p.first_buffer + p.n_buffers; i++) {
+        buf_printf(out, "//   workspace %s: ", k->buffers[i].name);
+        plan_print_expr(out, k, &k->buffers[i].bytes);
+        buf_printf(out, " bytes, 256-byte aligned%s\n",
+            k->buffers[i].kind == FX_BUFFER_FLAGS ? "; flags: of any contents" : "");
+    }
+    for (int i = 0; i < p.n_launches; i++) put_launch(out, k, &p, i);
+}
+
 static void put_contract(struct buf *out, const struct fx_kernel *k) {
     buf_printf(out, "//\n// kernel %s(", k->name);
     bool is_out = false;
@@ -423,13 +441,7 @@ static void put_contract(struct buf *out, const struct fx_kernel *k) {
         put_tensor(out, k, &k->params[i]);
     }
     buf_puts(out, ")\n");
-    for (int i = 0; i < k->n_buffers; i++) {
-        buf_printf(out, "//   workspace %s: ", k->buffers[i].name);
-        plan_print_expr(out, k, &k->buffers[i].bytes);
-        buf_printf(out, " bytes, 256-byte aligned%s\n",
-            k->buffers[i].kind == FX_BUFFER_FLAGS ? "; flags: of any contents" : "");
-    }
-    for (int i = 0; i < k->n_launches; i++) put_launch(out, k, i);
+    for (int i = 0; i < fx_partition_count(k); i++) put_partition(out, k, i);
 }
 
 /* The spec's file name without its folders, in characters that can stand in a comment. */

@@ -227,19 +227,35 @@ static void put_extent_check(struct host_writer *w, const char *result) {
 static bool sizes_use_device(const struct fx_kernel *k) {
     for (int i = 0; i < k->n_buffers; i++)
         if (expr_has(&k->buffers[i].bytes, FX_T_SM_COUNT, 0)) return true;
+    for (int i = 0; k->n_buffers && i < k->n_partitions; i++)
+        if (expr_has(&k->partitions[i].takes, FX_T_SM_COUNT, 0)) return true;
     return false;
 }
 
-/* The size of each buffer, and where it lies in the workspace; `bytes` is that of all. */
-static void put_layout(struct host_writer *w) {
+/* The size of each buffer of a partition, and where it lies in the workspace; `bytes` is that of all. */
+static void put_layout(struct host_writer *w, const struct fx_partition *p) {
     const struct fx_kernel *k = w->k;
     put(w, "    const int64_t sizes[] = {\n");
     w->is_any_alignment = true;
-    for (int i = 0; i < k->n_buffers; i++)
+    for (int i = p->first_buffer; i < p->first_buffer + p->n_buffers; i++)
         put(w, "        %s, /* %s */\n", host_c_value(w, &k->buffers[i].bytes), w->buffers[i]);
     w->is_any_alignment = false;
-    put(w, "    };\n    size_t offsets[%d];\n    const size_t bytes = %s(sizes, %d, offsets);\n", k->n_buffers,
-        host_c_call(w, "fx_place"), k->n_buffers);
+    put(w, "    };\n    size_t offsets[%d];\n    const size_t bytes = %s(sizes, %d, offsets);\n", p->n_buffers,
+        host_c_call(w, "fx_place"), p->n_buffers);
+}
+
+/* What is done where partition `number` is taken stands between this and close_partition, and ends in a return: of
+ * several the first whose condition holds is met. */
+static struct fx_partition open_partition(struct host_writer *w, int number) {
+    const struct fx_partition p = fx_get_partition(w->k, number);
+    w->is_any_alignment = true;
+    if (number + 1 < w->k->n_partitions) put(w, "    if (%s) { /* %s */\n", host_c_condition(w, &p.takes), p.name);
+    w->is_any_alignment = false;
+    return p;
+}
+
+static void close_partition(struct host_writer *w, int number) {
+    if (number + 1 < w->k->n_partitions) put(w, "    }\n");
 }
 
 static void put_workspace_signature(struct host_writer *w, const char *name) {
@@ -253,8 +269,13 @@ static void put_workspace(struct host_writer *w, const char *name) {
     put_workspace_signature(w, name);
     put(w, " {\n");
     put_extent_check(w, "SIZE_MAX");
-    if (w->k->n_buffers) put_layout(w);
-    put(w, "    return %s;\n}\n\n", w->k->n_buffers ? "bytes" : "0");
+    for (int i = w->k->n_buffers ? 0 : fx_partition_count(w->k) - 1; i < fx_partition_count(w->k); i++) {
+        const struct fx_partition p = w->k->n_buffers ? open_partition(w, i) : (struct fx_partition){0};
+        if (p.n_buffers) put_layout(w, &p);
+        put(w, "    return %s;\n", p.n_buffers ? "bytes" : "0");
+        close_partition(w, i);
+    }
+    put(w, "}\n\n");
 }
 
 /* The variants of launch i with what they come to for these arguments, and the choice. */
@@ -388,11 +409,18 @@ static bool is_launchable(const struct fx_kernel *k) {
     return k->n_launches > 0;
 }
 
-static bool is_argument(const struct fx_kernel *k, enum fx_arg_kind kind, int index) {
-    for (int i = 0; is_launchable(k) && i < k->n_launches; i++)
+/* Whether launches of p take it. */
+static bool is_argument_of(
+    const struct fx_kernel *k, const struct fx_partition *p, enum fx_arg_kind kind, int index) {
+    for (int i = p->first_launch; is_launchable(k) && i < p->first_launch + p->n_launches; i++)
         for (int a = 0; a < k->launches[i].n_args; a++)
             if (k->launches[i].args[a].kind == kind && k->launches[i].args[a].index == index) return true;
     return false;
+}
+
+static bool is_argument(const struct fx_kernel *k, enum fx_arg_kind kind, int index) {
+    const struct fx_partition all = fx_get_partition(k, -1);
+    return is_argument_of(k, &all, kind, index);
 }
 
 /* Refuses tensors that are not aligned to their elements, or as the spec promises: what every variant takes for
@@ -424,6 +452,17 @@ static void put_checks(struct host_writer *w) {
     }
 }
 
+/* Where the buffers of a partition are. */
+static void put_buffers(struct host_writer *w, const struct fx_partition *p) {
+    if (!p->n_buffers) return;
+    put_layout(w, p);
+    put(w,
+        "    if (bytes == SIZE_MAX || (bytes != 0 && (workspace == 0 || workspace %% 256 != 0))) return CUDA_ERROR_INVALID_VALUE;\n");
+    for (int i = p->first_buffer; i < p->first_buffer + p->n_buffers; i++)
+        if (is_argument_of(w->k, p, FX_ARG_BUFFER, i))
+            put(w, "    CUdeviceptr %s = workspace + offsets[%d];\n", w->buffers[i], i - p->first_buffer);
+}
+
 /* Refusals that concern the arguments alone, and what the launches take besides them. */
 static void put_arguments(struct host_writer *w) {
     const struct fx_kernel *k = w->k;
@@ -436,16 +475,7 @@ static void put_arguments(struct host_writer *w) {
     for (int i = 0; i < k->n_extents; i++)
         if (k->extents[i].value >= 0 && is_argument(k, FX_ARG_EXTENT, i))
             put(w, "    long long %s = %lld;\n", w->extents[i], (long long)k->extents[i].value);
-    if (!k->n_buffers) {
-        put(w, "    (void)workspace;\n");
-        return;
-    }
-    put_layout(w);
-    put(w,
-        "    if (bytes == SIZE_MAX || (bytes != 0 && (workspace == 0 || workspace %% 256 != 0))) return CUDA_ERROR_INVALID_VALUE;\n");
-    for (int i = 0; i < k->n_buffers; i++)
-        if (is_argument(k, FX_ARG_BUFFER, i))
-            put(w, "    CUdeviceptr %s = workspace + offsets[%d];\n", w->buffers[i], i);
+    if (!k->n_buffers) put(w, "    (void)workspace;\n");
 }
 
 static void put_launch(struct host_writer *w, const char *name) {
@@ -454,15 +484,27 @@ static void put_launch(struct host_writer *w, const char *name) {
     put(w, " {\n");
     put_arguments(w);
     if (!is_launchable(k)) {
+        for (int i = 0; i < fx_partition_count(k); i++) {
+            const struct fx_partition p = open_partition(w, i);
+            put_buffers(w, &p);
+            close_partition(w, i);
+        }
         put(w, "    (void)m, (void)stream;\n    return %s;\n}\n\n",
             k->n_launches ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_SUCCESS");
         return;
     }
-    put(w, "    struct fx_ready ready[%d];\n", k->n_launches);
-    for (int i = 0; i < k->n_launches; i++) put_choice(w, i);
-    put(w, "    CUresult r = CUDA_SUCCESS;\n");
-    for (int i = 0; i < k->n_launches; i++) put_start(w, i);
-    put(w, "    return r;\n}\n\n");
+    for (int i = 0; i < fx_partition_count(k); i++) {
+        const struct fx_partition p = open_partition(w, i);
+        const int end = p.first_launch + p.n_launches;
+        put_buffers(w, &p);
+        put(w, "    struct fx_ready ready[%d];\n", end);
+        for (int l = p.first_launch; l < end; l++) put_choice(w, l);
+        put(w, "    CUresult r = CUDA_SUCCESS;\n");
+        for (int l = p.first_launch; l < end; l++) put_start(w, l);
+        put(w, "    return r;\n");
+        close_partition(w, i);
+    }
+    put(w, "}\n\n");
 }
 
 static void put_kernel(struct host_writer *w, const struct fx_kernel *k, const char *name) {

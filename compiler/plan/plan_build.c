@@ -346,13 +346,10 @@ static struct fx_kernel build_signature(struct cx *cx, const struct kernel *k) {
         .receipt = ""};
 }
 
-static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int index) {
-    struct arena *a = &cx->arena;
+/* What partition `index` of u keeps between its launches. */
+static void build_buffers(struct arena *a, const struct unit *u, int index, struct fx_buffer *buffers) {
     const struct scheduled_graph *c = u->kernels[index];
     const struct kernel *k = c->graph->kernel;
-    struct fx_kernel out = build_signature(cx, k);
-    struct fx_buffer *buffers = NEW_ARRAY(a, struct fx_buffer, plan_flags_buffer(c) + 1);
-    struct fx_launch *launches = NEW_ARRAY(a, struct fx_launch, c->n_launches + 1);
     for (int i = 0; i < c->partition->n_buffers; i++) {
         struct tensor t = tensor_of_buffer(c->graph, c->partition, i);
         struct terms x = {.a = a};
@@ -379,12 +376,55 @@ static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int in
     if (c->has_flags)
         buffers[flags] = (struct fx_buffer){
             u->launches[index][0].buffer_names[flags], FX_BUFFER_FLAGS, flag_bytes(a, u, index)};
-    for (int i = 0; i < c->n_launches; i++)
-        build_launch(a, c, u->launches[index] + c->launches[i].first, &u->joined[index][i], &launches[i]);
-    out.n_buffers = flags + c->has_flags;
+}
+
+/* Arguments with the numbers that buffers have in the kernel, of whose buffers those of this partition begin at
+ * `first`. */
+static struct fx_arg renumbered(struct fx_arg arg, int first) {
+    if (arg.kind == FX_ARG_BUFFER) arg.index += first;
+    return arg;
+}
+
+static void renumber_buffers(struct arena *a, struct fx_launch *l, int first) {
+    struct fx_arg *args = NEW_ARRAY(a, struct fx_arg, l->n_args + 1);
+    struct fx_map *maps = NEW_ARRAY(a, struct fx_map, l->n_maps + 1);
+    for (int i = 0; i < l->n_args; i++) args[i] = renumbered(l->args[i], first);
+    for (int i = 0; i < l->n_maps; i++) maps[i] = l->maps[i], maps[i].base = renumbered(maps[i].base, first);
+    l->args = args, l->maps = maps;
+}
+
+/* Each partition has launches and buffers of its own. Labels that passes added are those of the last one's kernel,
+ * which has all. */
+static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int number) {
+    struct arena *a = &cx->arena;
+    const int first = u->first[number], n = u->first[number + 1] - first;
+    struct fx_kernel out = build_signature(cx, u->kernels[first + n - 1]->graph->kernel);
+    struct fx_partition *partitions = NEW_ARRAY(a, struct fx_partition, n);
+    for (int i = 0; i < n; i++) {
+        const struct scheduled_graph *c = u->kernels[first + i];
+        partitions[i] = (struct fx_partition){.name = c->partition->name,
+            .first_launch = out.n_launches,
+            .n_launches = c->n_launches,
+            .first_buffer = out.n_buffers,
+            .n_buffers = plan_flags_buffer(c) + c->has_flags,
+            .takes = c->takes};
+        out.n_launches += c->n_launches, out.n_buffers += partitions[i].n_buffers;
+    }
+    struct fx_buffer *buffers = NEW_ARRAY(a, struct fx_buffer, out.n_buffers + 1);
+    struct fx_launch *launches = NEW_ARRAY(a, struct fx_launch, out.n_launches + 1);
+    for (int i = 0; i < n; i++) {
+        const struct scheduled_graph *c = u->kernels[first + i];
+        const struct fx_partition *p = &partitions[i];
+        build_buffers(a, u, first + i, buffers + p->first_buffer);
+        for (int j = 0; j < c->n_launches; j++) {
+            struct fx_launch *l = &launches[p->first_launch + j];
+            build_launch(a, c, u->launches[first + i] + c->launches[j].first, &u->joined[first + i][j], l);
+            if (p->first_buffer) renumber_buffers(a, l, p->first_buffer);
+        }
+    }
     out.buffers = buffers;
-    out.n_launches = c->n_launches;
     out.launches = launches;
+    if (n > 1) out.n_partitions = n, out.partitions = partitions;
     return out;
 }
 
@@ -403,10 +443,10 @@ struct fx_plan *plan_signatures(struct cx *cx, const char *file, const struct pr
 
 struct fx_plan *plan_build(struct cx *cx, const struct unit *u) {
     struct fx_plan *p = NEW(&cx->arena, struct fx_plan);
-    struct fx_kernel *kernels = NEW_ARRAY(&cx->arena, struct fx_kernel, u->n_kernels + 1);
-    for (int i = 0; i < u->n_kernels; i++) {
+    struct fx_kernel *kernels = NEW_ARRAY(&cx->arena, struct fx_kernel, u->n_specs + 1);
+    for (int i = 0; i < u->n_specs; i++) {
         kernels[i] = build_kernel(cx, u, i);
-        struct unfused unfused = traffic_unfused(&cx->arena, u->kernels[i]->graph->kernel);
+        struct unfused unfused = traffic_unfused(&cx->arena, u->kernels[u->first[i]]->graph->kernel);
         kernels[i].n_unfused = unfused.n_kernels;
         kernels[i].unfused_bytes = unfused.bytes;
     }
@@ -414,7 +454,7 @@ struct fx_plan *plan_build(struct cx *cx, const struct unit *u) {
         .arch = cx->arch->name,
         .sm_count = cx->arch->sms,
         .source = "",
-        .n_kernels = u->n_kernels,
+        .n_kernels = u->n_specs,
         .kernels = kernels};
     return p;
 }

@@ -185,10 +185,13 @@ struct unit *unit_build(struct cx *cx, const char *file, struct scheduled_graph 
     struct unit *u = NEW(a, struct unit);
     struct identifiers scope = {.arena = a};
     int number = 0;
-    *u = (struct unit){cx, file, n_kernels, kernels, NEW_ARRAY(a, struct launch *, n_kernels + 1),
-        NEW_ARRAY(a, struct plan_launch *, n_kernels + 1)};
-    for (int i = 0; i < n_kernels; i++) {
-        struct scheduled_graph *c = kernels[i];
+    *u = (struct unit){.cx = cx, .file = file, .n_specs = n_kernels, .first = NEW_ARRAY(a, int, n_kernels + 1)};
+    for (int i = 0; i < n_kernels; i++, u->first[i] = u->n_kernels)
+        for (struct scheduled_graph *c = kernels[i]; c; c = c->next) PUSH(a, u->kernels, u->n_kernels) = c;
+    u->launches = NEW_ARRAY(a, struct launch *, u->n_kernels + 1);
+    u->joined = NEW_ARRAY(a, struct plan_launch *, u->n_kernels + 1);
+    for (int i = 0; i < u->n_kernels; i++) {
+        struct scheduled_graph *c = u->kernels[i];
         check_limits(cx, c);
         struct identifiers structs = {.arena = a};
         const char *base = encoded(a, c->graph->kernel->ast->name);

@@ -45,16 +45,19 @@ struct map { /* a tensor map of a launch */
     const struct store *store;     /* or what is stored */
 };
 
-struct unit { /* a file: every kernel of the spec with its launches */
+struct unit { /* a file: every kernel of the spec, in each of its partitions, with its launches */
     struct cx *cx;
     const char *file; /* name of the spec, for the header */
-    int n_kernels;
+    int n_specs;      /* kernels of the spec */
+    int *first;       /* by kernel of the spec: the number of its first partition here; one more ends the last */
+    int n_kernels;    /* partitions of all */
     struct scheduled_graph **kernels;
     struct launch **launches; /* by kernel, then in order: one for each of chosen->kernels */
     struct plan_launch **joined;   /* likewise: one for each of chosen->launches */
 };
 
-/* unit.c: names everything. What cannot be emitted is an error in the diagnostics. */
+/* unit.c: names everything; kernels[i]: the partitions of a kernel. What cannot be emitted is an error in the
+ * diagnostics. */
 struct unit *unit_build(struct cx *cx, const char *file, struct scheduled_graph **kernels, int n_kernels);
 /* The buffer of flags: after the partition's and the partial sums. */
 int plan_flags_buffer(const struct scheduled_graph *c);

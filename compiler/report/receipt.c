@@ -202,7 +202,7 @@ static struct receipt_launch launch_of(
         const struct group *r = phases[p].kernel->group;
         if (r->is_copy)
             PUSH(f->a, out.copies, out.n_copies) = (struct receipt_copy){
-                f->r->kernel->buffers[r->copied].name, f->r->kernel->params[r->stores[0].param].name};
+                f->r->kernel->buffers[f->r->taken.first_buffer + r->copied].name, f->r->kernel->params[r->stores[0].param].name};
     }
     for (int p = 0; p < d->n; p++)
         if (d->n == 1 || phases[p].kernel->pass == 0)
@@ -336,8 +336,8 @@ static bool is_copied(const struct partition *p, int buffer) {
 
 static void add_buffers(struct facts *f) {
     const struct scheduled_graph *c = f->chosen;
-    for (int i = 0; i < f->r->kernel->n_buffers; i++) {
-        const struct fx_buffer *b = &f->r->kernel->buffers[i];
+    for (int i = 0; i < f->r->taken.n_buffers; i++) {
+        const struct fx_buffer *b = &f->r->kernel->buffers[f->r->taken.first_buffer + i];
         struct receipt_buffer out = {.name = b->name, .bytes = size_of(f, &b->bytes)};
         if (i < c->partition->n_buffers) {
             const struct buffer *from = &c->partition->buffers[i];
@@ -364,10 +364,10 @@ static void add_buffers(struct facts *f) {
 static void add_launches(struct facts *f, int kernel) {
     struct receipt *r = f->r;
     r->is_known = true;
-    for (int i = 0; i < r->kernel->n_launches; i++) {
+    for (int i = 0; i < r->taken.n_launches; i++) {
         const struct plan_launch *d = &f->unit->joined[kernel][i];
         const struct launch *phases = f->unit->launches[kernel] + d->first;
-        struct receipt_launch l = launch_of(f, phases, d, &r->kernel->launches[i]);
+        struct receipt_launch l = launch_of(f, phases, d, &r->kernel->launches[r->taken.first_launch + i]);
         int chosen = 0;
         while (chosen < l.n_entries && !l.entries[chosen].is_chosen) chosen++;
         for (int p = 0; p < d->n; p++) {
@@ -383,15 +383,21 @@ static void add_launches(struct facts *f, int kernel) {
 struct receipt *receipt_of(
     struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k, const struct fx_resources *compiled) {
     struct receipt *r = NEW(a, struct receipt);
-    struct facts f = {.a = a, .unit = u, .chosen = u->kernels[kernel], .compiled = compiled, .r = r};
+    struct facts f = {.a = a, .unit = u, .compiled = compiled, .r = r};
     struct buf saved;
+    r->kernel = k;
+    f.chosen = u->kernels[u->first[kernel + 1] - 1]; /* whose labels are those of the plan */
+    add_extents(&f);
+    const int number = fx_choose_partition(k, &f.env), unit_number = u->first[kernel] + number;
+    f.chosen = u->kernels[unit_number];
     *r = (struct receipt){.kernel = k,
+        .taken = fx_get_partition(k, number),
+        .extents = r->extents,
         .arch = u->cx->arch,
         .partition = f.chosen->partition->name,
         .seconds = f.chosen->seconds,
         .n_others = f.chosen->n_others,
         .others = f.chosen->others};
-    add_extents(&f);
     r->unfused = size_of(&f, &k->unfused_bytes);
     add_rules(&f);
     add_notes(&f);
@@ -399,6 +405,6 @@ struct receipt *receipt_of(
     fx_print_saved(&saved, f.chosen->graph->kernel, "  ");
     r->saved = saved.s;
     add_buffers(&f);
-    add_launches(&f, kernel);
+    add_launches(&f, unit_number);
     return r;
 }

@@ -67,6 +67,7 @@ struct receipt {
     const struct fx_kernel *kernel;
     const struct arch *arch; /* whose GPU times are predicted for */
     const char *partition;
+    struct fx_partition taken; /* of the plan, at these extents */
     double seconds; /* predicted, launches included */
     int n_others, n_rules, n_notes, n_buffers, n_launches;
     const struct proposal *others;

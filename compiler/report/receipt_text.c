@@ -43,8 +43,8 @@ static void put_time(struct buf *out, double seconds) {
 
 static void put_head(struct buf *out, const struct receipt *r) {
     const struct fx_kernel *k = r->kernel;
-    buf_printf(out, "%s: partition `%s`, %d %s, predicted ", k->name, r->partition, k->n_launches,
-               kernels(k->n_launches));
+    buf_printf(out, "%s: partition `%s`, %d %s, predicted ", k->name, r->partition, r->n_launches,
+               kernels(r->n_launches));
     put_time(out, r->seconds);
     put_gpu(out, r->arch);
     buf_putc(out, '\n');
@@ -194,7 +194,7 @@ static bool is_declared(const struct fx_kernel *k, int extent) {
 
 static void put_brief_head(struct buf *out, const struct receipt *r) {
     const struct fx_kernel *k = r->kernel;
-    buf_printf(out, "%s: %d GPU %s, predicted ", k->name, k->n_launches, kernels(k->n_launches));
+    buf_printf(out, "%s: %d GPU %s, predicted ", k->name, r->n_launches, kernels(r->n_launches));
     put_time(out, r->seconds);
     put_gpu(out, r->arch);
     for (int fixed = 1; fixed >= 0; fixed--) {

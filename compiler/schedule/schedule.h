@@ -184,6 +184,8 @@ struct scheduled_graph { /* the partition taken, each group scheduled */
     double seconds;
     int n_others;
     struct proposal *others; /* what the other proposals would have cost */
+    struct fx_expr takes;    /* of several partitions of a kernel: where this one is taken, unless one before it is */
+    struct scheduled_graph *next; /* the one that is asked next; NULL: this one is taken where none before it is */
 };
 
 /* Schedules every proposal and takes the cheapest the contract allows. Errors (no schedule, `fuse: require` not met,

@@ -367,10 +367,25 @@ int fx_entry_count(const struct fx_plan *p) {
     return n;
 }
 
-bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_env *env, size_t *offsets, size_t *total) {
+int fx_partition_count(const struct fx_kernel *k) { return k->n_partitions > 0 ? k->n_partitions : 1; }
+
+struct fx_partition fx_get_partition(const struct fx_kernel *k, int number) {
+    if (number >= 0 && number < k->n_partitions) return k->partitions[number];
+    return (struct fx_partition){.name = "", .n_launches = k->n_launches, .n_buffers = k->n_buffers};
+}
+
+int fx_choose_partition(const struct fx_kernel *k, const struct fx_env *env) {
+    const int last = fx_partition_count(k) - 1;
+    for (int i = 0; i < last; i++)
+        if (fx_expr_holds(&k->partitions[i].takes, env)) return i;
+    return last;
+}
+
+bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_partition *partition, const struct fx_env *env,
+    size_t *offsets, size_t *total) {
     size_t at = 0;
     *total = 0;
-    for (int i = 0; i < k->n_buffers; i++) {
+    for (int i = partition->first_buffer; i < partition->first_buffer + partition->n_buffers; i++) {
         int64_t bytes;
         if (!fx_expr_eval(&k->buffers[i].bytes, env, &bytes) || bytes < 0) return false;
         if (offsets) offsets[i] = at;

@@ -161,6 +161,21 @@ static void print_launch(struct buf *out, const struct fx_kernel *k, const struc
     }
 }
 
+static void print_partition(struct buf *out, const struct fx_kernel *k, int number) {
+    const struct fx_partition p = fx_get_partition(k, number);
+    if (k->n_partitions > 1) {
+        buf_printf(out, "  partition %s, taken ", p.name);
+        if (number + 1 == k->n_partitions) buf_puts(out, "elsewhere\n");
+        else print_labelled(out, k, "where ", &p.takes);
+    }
+    for (int j = p.first_buffer; j < p.first_buffer + p.n_buffers; j++) {
+        const struct fx_buffer *b = &k->buffers[j];
+        buf_printf(out, "  %s %s: ", b->kind == FX_BUFFER_FLAGS ? "flags" : "workspace", b->name);
+        print_labelled(out, k, "", &b->bytes);
+    }
+    for (int j = p.first_launch; j < p.first_launch + p.n_launches; j++) print_launch(out, k, &k->launches[j]);
+}
+
 void plan_print(struct buf *out, const struct fx_plan *p) {
     buf_printf(out, "plan for %s\n", p->arch);
     for (int i = 0; i < p->n_kernels; i++) {
@@ -173,11 +188,6 @@ void plan_print(struct buf *out, const struct fx_plan *p) {
         for (int j = 0; j < k->n_equations; j++) buf_printf(out, "  where %s\n", k->equations[j].text);
         for (int j = 0; j < k->n_checks; j++) print_labelled(out, k, "  requires ", &k->checks[j].holds);
         for (int j = 0; j < k->n_params; j++) print_param(out, k, &k->params[j]);
-        for (int j = 0; j < k->n_buffers; j++) {
-            buf_printf(
-                out, "  %s %s: ", k->buffers[j].kind == FX_BUFFER_FLAGS ? "flags" : "workspace", k->buffers[j].name);
-            print_labelled(out, k, "", &k->buffers[j].bytes);
-        }
-        for (int j = 0; j < k->n_launches; j++) print_launch(out, k, &k->launches[j]);
+        for (int j = 0; j < fx_partition_count(k); j++) print_partition(out, k, j);
     }
 }

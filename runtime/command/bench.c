@@ -91,7 +91,8 @@ void timing_close(struct timing *t) {
 static void print_resources(const struct gpu *gpu) {
     const struct job *job = gpu->job;
     struct fx_env env = job_env(job);
-    for (int i = 0; i < job->kernel->n_launches; i++) {
+    const struct fx_partition taken = job_partition(job);
+    for (int i = taken.first_launch; i < taken.first_launch + taken.n_launches; i++) {
         struct fx_resources r;
         int64_t grid = 0, shared = 0;
         int v = gpu_chosen_variant(gpu, i);

@@ -76,7 +76,8 @@ static fx_status run_once(
 /* ---- variants ---- */
 
 static void print_chosen(const struct job *job, const struct gpu *gpu) {
-    for (int i = 0; i < job->kernel->n_launches; i++) {
+    const struct fx_partition taken = job_partition(job);
+    for (int i = taken.first_launch; i < taken.first_launch + taken.n_launches; i++) {
         const struct fx_launch *l = &job->kernel->launches[i];
         int v = gpu_chosen_variant(gpu, i);
         printf("%s: %s\n", l->name, v < 0 ? "nothing to launch" : l->variants[v].config);
@@ -87,8 +88,9 @@ static void print_chosen(const struct job *job, const struct gpu *gpu) {
 static fx_status run_variants(
     const struct job *job, const struct gpu *gpu, const struct expected *e, struct verdict *verdict) {
     struct fx_env env = job_env(job);
+    const struct fx_partition taken = job_partition(job);
     fx_status status = FX_OK;
-    for (int i = 0; i < job->kernel->n_launches; i++) {
+    for (int i = taken.first_launch; i < taken.first_launch + taken.n_launches; i++) {
         const struct fx_launch *l = &job->kernel->launches[i];
         int chosen = gpu_chosen_variant(gpu, i);
         for (int v = 0; status == FX_OK && v < l->n_variants; v++) {

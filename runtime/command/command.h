@@ -187,7 +187,8 @@ fx_status job_evaluate(
     const struct job *job, int i, const int64_t *elements, int64_t n, double *value, int64_t *integer, double *bound);
 /* What expressions of the plan see, with addresses aligned to 256. */
 struct fx_env job_env(const struct job *job);
-/* Floating-point operations and bytes of all launches; INT64_MAX for what overflows. */
+struct fx_partition job_partition(const struct job *job); /* the one that a launch takes */
+/* Floating-point operations and bytes of its launches; INT64_MAX for what overflows. */
 void job_work(const struct job *job, int64_t *flops, int64_t *bytes);
 /* Whether an extent before it has the name: this one is of a part that concat joins, and follows from equations. */
 bool job_is_of_a_part(const struct fx_kernel *k, int extent);

@@ -20,7 +20,9 @@ static bool want_entries(const struct fx_kernel *k, int sm_count, const struct f
     struct fx_env env = {.extents = extents, .sm_count = sm_count, .strides = strides};
     for (int i = 0; i < k->n_extents && i < FX_MAX_EXTENTS; i++) extents[i] = k->extents[i].value;
     if (!is_free) fx_row_major_strides(k, extents, strides);
-    for (int i = 0; i < k->n_launches; i++) {
+    const struct fx_partition taken = fx_get_partition(k, fx_choose_partition(k, &env));
+    const int first = is_free ? 0 : taken.first_launch, end = is_free ? k->n_launches : first + taken.n_launches;
+    for (int i = first; i < end; i++) {
         const struct fx_launch *l = &k->launches[i];
         const struct fx_resources **of = is_free ? NULL : calloc((size_t)l->n_variants, sizeof *of);
         for (int v = l->n_variants; of && v-- > 0;) of[v] = &compiled[l->variants[v].number];

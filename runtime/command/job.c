@@ -440,10 +440,16 @@ struct fx_env job_env(const struct job *job) {
     return (struct fx_env){.extents = job->extents, .sm_count = sm_count, .strides = job->strides};
 }
 
+struct fx_partition job_partition(const struct job *job) {
+    const struct fx_env env = job_env(job);
+    return fx_get_partition(job->kernel, fx_choose_partition(job->kernel, &env));
+}
+
 void job_work(const struct job *job, int64_t *flops, int64_t *bytes) {
     struct fx_env env = job_env(job);
     *flops = *bytes = 0;
-    for (int i = 0; i < job->kernel->n_launches; i++) {
+    const struct fx_partition taken = job_partition(job);
+    for (int i = taken.first_launch; i < taken.first_launch + taken.n_launches; i++) {
         int64_t f = 0, b = 0;
         if (!fx_expr_eval(&job->kernel->launches[i].flops, &env, &f) || __builtin_add_overflow(*flops, f, flops))
             *flops = INT64_MAX;

@@ -58,12 +58,17 @@ static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *en
     return FX_OK;
 }
 
-static fx_status check_workspace(const fx_prepared *p, const struct bound *b, const struct fx_env *env,
-    const void *workspace, size_t n_bytes, size_t *offsets) {
+/* What is pinned or prepared for alone; else by the plan's rule. */
+static struct fx_partition choose_partition(const fx_prepared *p, const struct fx_env *env) {
+    return fx_get_partition(p->kernel, p->partition >= 0 ? p->partition : fx_choose_partition(p->kernel, env));
+}
+
+static fx_status check_workspace(const fx_prepared *p, const struct fx_partition *taken, const struct bound *b,
+    const struct fx_env *env, const void *workspace, size_t n_bytes, size_t *offsets) {
     const struct fx_kernel *k = p->kernel;
     uint64_t start = (uint64_t)(uintptr_t)workspace;
     size_t needed;
-    if (!fx_workspace_layout(k, env, offsets, &needed))
+    if (!fx_workspace_layout(k, taken, env, offsets, &needed))
         return error_set(FX_ERR_USAGE, "kernel %s: the size of the workspace overflows", k->name);
     if (needed == 0) return FX_OK;
     if (!workspace || n_bytes < needed)
@@ -173,8 +178,8 @@ static fx_status enqueue(fx_context *ctx, const struct ready *r, void **argument
 }
 
 /* What the entries are given, for an emulator that sees what they do with it. */
-static int list_memory(const fx_prepared *p, const struct fx_value *args, const struct bound *b,
-    const struct fx_env *env, const uint64_t *buffers, struct launch_memory *out) {
+static int list_memory(const fx_prepared *p, const struct fx_partition *taken, const struct fx_value *args,
+    const struct bound *b, const struct fx_env *env, const uint64_t *buffers, struct launch_memory *out) {
     const struct fx_kernel *k = p->kernel;
     int n = 0;
     for (int i = 0; i < k->n_params; i++) {
@@ -194,7 +199,7 @@ static int list_memory(const fx_prepared *p, const struct fx_value *args, const 
             .shape = t->shape,
             .strides = param->is_strided ? t->strides : NULL};
     }
-    for (int i = 0; i < k->n_buffers; i++) {
+    for (int i = taken->first_buffer; i < taken->first_buffer + taken->n_buffers; i++) {
         int64_t n_bytes;
         if (!fx_expr_eval(&k->buffers[i].bytes, env, &n_bytes)) continue;
         out[n++] = (struct launch_memory){.name = k->buffers[i].name,
@@ -232,13 +237,13 @@ static void tell(uint64_t began, const fx_prepared *p, int i, const struct ready
 }
 
 /* The driver copies what the pointers point to before it returns. */
-static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, struct bound *b, const struct fx_env *env,
-    uint64_t *buffers, void *stream) {
+static fx_status enqueue_all(const fx_prepared *p, const struct fx_partition *taken, const struct ready *ready,
+    struct bound *b, const struct fx_env *env, uint64_t *buffers, void *stream) {
     const struct fx_kernel *k = p->kernel;
     void *arguments[FX_MAX_ARGS + 1];
     struct cuda_tensor_map maps[FX_MAX_MAPS];
     fx_status status = FX_OK;
-    for (int i = 0; status == FX_OK && i < k->n_launches; i++) {
+    for (int i = taken->first_launch; status == FX_OK && i < taken->first_launch + taken->n_launches; i++) {
         if (!ready[i].entry) continue;
         int n = 0;
         for (; n < k->launches[i].n_args; n++) {
@@ -267,7 +272,6 @@ static fx_status enqueue_all(const fx_prepared *p, const struct ready *ready, st
 
 static fx_status launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace,
     size_t workspace_bytes, void *stream) {
-    const struct fx_kernel *k = p->kernel;
     struct bound b;
     struct ready ready[FX_MAX_LAUNCHES];
     size_t offsets[FX_MAX_BUFFERS];
@@ -276,21 +280,26 @@ static fx_status launch(const fx_prepared *p, const struct fx_value *args, int n
     fx_status status = arguments_bind(p, args, n_args, true, &b);
     if (status != FX_OK) return status;
     struct fx_env env = {.extents = b.extents, .sm_count = p->ctx->sm_count};
-    status = check_workspace(p, &b, &env, workspace, workspace_bytes, offsets);
-    for (int i = 0; status == FX_OK && i < k->n_buffers; i++) buffers[i] = (uint64_t)(uintptr_t)workspace + offsets[i];
+    const struct fx_partition taken = choose_partition(p, &env);
+    const int end = taken.first_launch + taken.n_launches;
+    status = check_workspace(p, &taken, &b, &env, workspace, workspace_bytes, offsets);
+    for (int i = taken.first_buffer; status == FX_OK && i < taken.first_buffer + taken.n_buffers; i++)
+        buffers[i] = (uint64_t)(uintptr_t)workspace + offsets[i];
     env.align = b.align;
     env.strides = b.strides;
     bool is_empty = true;
-    for (int i = 0; status == FX_OK && i < k->n_launches; i++) {
+    for (int i = taken.first_launch; status == FX_OK && i < end; i++) {
         status = make_ready(p, i, &env, &ready[i]);
         is_empty &= status != FX_OK || !ready[i].entry;
     }
     if (status != FX_OK || (is_empty && !atomic_load(&p->ctx->lost))) return status;
     struct launch_memory memory[FX_MAX_PARAMS + FX_MAX_BUFFERS];
     const struct stand_in *emulator = stand_in_get();
-    if (emulator && emulator->announce) emulator->announce(memory, list_memory(p, args, &b, &env, buffers, memory));
+    if (emulator && emulator->announce)
+        emulator->announce(memory, list_memory(p, &taken, args, &b, &env, buffers, memory));
     status = scope_enter(p->ctx, &scope);
-    return status == FX_OK ? scope_leave(p->ctx, &scope, enqueue_all(p, ready, &b, &env, buffers, stream)) : status;
+    return status == FX_OK ? scope_leave(p->ctx, &scope, enqueue_all(p, &taken, ready, &b, &env, buffers, stream))
+                           : status;
 }
 
 fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace,
@@ -312,7 +321,8 @@ fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, 
     if (status != FX_OK) return status;
     /* As for a launch, whose addresses are not known yet: buffers are laid out for aligned ones. */
     struct fx_env env = {.extents = b.extents, .sm_count = p->ctx->sm_count};
-    if (fx_workspace_layout(p->kernel, &env, NULL, bytes)) return FX_OK;
+    const struct fx_partition taken = choose_partition(p, &env);
+    if (fx_workspace_layout(p->kernel, &taken, &env, NULL, bytes)) return FX_OK;
     return error_set(FX_ERR_USAGE, "kernel %s: the size of the workspace overflows", p->kernel->name);
 }
 
@@ -321,6 +331,8 @@ const char *fx_chosen_entry(const fx_prepared *p, int i, const struct fx_value *
     if (!p) return (void)error_null("what was prepared"), NULL;
     if (i < 0 || i >= p->kernel->n_launches || arguments_bind(p, args, n_args, false, &b) != FX_OK) return NULL;
     struct fx_env env = {.extents = b.extents, .align = b.align, .sm_count = p->ctx->sm_count, .strides = b.strides};
+    const struct fx_partition taken = choose_partition(p, &env);
+    if (i < taken.first_launch || i >= taken.first_launch + taken.n_launches) return NULL;
     int v = stage_choose(&p->stages[i], &p->kernel->launches[i], &env);
     return v < 0 ? NULL : p->kernel->launches[i].variants[v].entry;
 }

@@ -118,6 +118,14 @@ static struct want want_of(const struct fx_launch *l, const struct fx_variant *v
     return (struct want){e, (int)constant_shared(v), l->is_cooperative ? v->block : 0};
 }
 
+/* The launches of a partition; of all, which lie one after another, for -1. */
+struct launch_range { int from, to; };
+static struct launch_range launches_of(const struct fx_kernel *k, int partition) {
+    const struct fx_partition p = fx_get_partition(k, partition);
+    return partition < 0 ? (struct launch_range){0, k->n_launches}
+                         : (struct launch_range){p.first_launch, p.first_launch + p.n_launches};
+}
+
 /* Opens the entries of launch i the device has room for. */
 static fx_status open_variants(fx_prepared *p, int i) {
     const struct fx_launch *l = &p->kernel->launches[i];
@@ -158,16 +166,17 @@ static bool settle_variants(fx_prepared *p, int i, const struct want *wants, int
 }
 
 /* Compiles what can be chosen, and again what can be once that turns out to spill. */
-static fx_status load_rounds(fx_prepared *p, const int64_t *extents, bool *wanted, struct want *wants) {
+static fx_status load_rounds(
+    fx_prepared *p, struct launch_range r, const int64_t *extents, bool *wanted, struct want *wants) {
     const struct fx_kernel *k = p->kernel;
     fx_status status = FX_OK;
     char file[128];
     snprintf(file, sizeof file, "%s.cu", k->name);
     for (int n = 1; status == FX_OK && n > 0;) {
         n = 0;
-        for (int i = 0; i < k->n_launches; i++) want_variants(p, i, extents, wanted, wants, &n);
+        for (int i = r.from; i < r.to; i++) want_variants(p, i, extents, wanted, wants, &n);
         if (n) status = entries_load(p->ctx, p->program, wants, n, file);
-        for (int i = 0; status == FX_OK && i < k->n_launches; i++)
+        for (int i = r.from; status == FX_OK && i < r.to; i++)
             if (!settle_variants(p, i, wants, n, n == 0))
                 return error_set(FX_ERR_USAGE, "launch %s of kernel %s has no variant for %s%s%s", k->launches[i].name,
                     k->name, p->ctx->name, *p->hinted ? " and " : "", p->hinted);
@@ -175,15 +184,19 @@ static fx_status load_rounds(fx_prepared *p, const int64_t *extents, bool *wante
     return status;
 }
 
-static fx_status load_variants(fx_prepared *p, const int64_t *extents) {
+/* What the launches of a partition may choose, or, for -1, those of all. */
+static fx_status load_variants(fx_prepared *p, int partition) {
     const struct fx_kernel *k = p->kernel;
+    const struct launch_range r = launches_of(k, partition);
     int n_variants = 0;
-    for (int i = 0; i < k->n_launches; i++) n_variants += k->launches[i].n_variants;
+    for (int i = r.from; i < r.to; i++) n_variants += k->launches[i].n_variants;
     struct want *wants = calloc((size_t)n_variants + 1, sizeof *wants);
     bool *wanted = calloc((size_t)n_variants + 1, sizeof *wanted);
     fx_status status = wants && wanted ? FX_OK : error_nomem();
-    for (int i = 0; status == FX_OK && i < k->n_launches; i++) status = open_variants(p, i);
-    if (status == FX_OK) status = load_rounds(p, extents, wanted, wants);
+    for (int i = r.from; status == FX_OK && i < r.to; i++) status = open_variants(p, i);
+    if (status == FX_OK) status = load_rounds(p, r, p->extents, wanted, wants);
+    for (int i = 0; status == FX_OK && i < fx_partition_count(k); i++)
+        p->is_loaded[i] |= partition < 0 || i == partition;
     free(wants);
     free(wanted);
     return status;
@@ -193,7 +206,8 @@ static fx_status load_variants(fx_prepared *p, const int64_t *extents) {
 
 static fx_status open_stages(fx_prepared *p) {
     p->stages = calloc((size_t)p->kernel->n_launches + 1, sizeof *p->stages);
-    if (!p->stages) return error_nomem();
+    p->is_loaded = calloc((size_t)fx_partition_count(p->kernel), sizeof *p->is_loaded);
+    if (!p->stages || !p->is_loaded) return error_nomem();
     for (int i = 0; i < p->kernel->n_launches; i++) {
         p->stages[i].pinned = -1;
         size_t n = (size_t)p->kernel->launches[i].n_variants + 1;
@@ -206,18 +220,19 @@ static fx_status open_stages(fx_prepared *p) {
 
 static fx_status prepare(fx_prepared *p, const struct fx_plan *plan, const struct fx_kernel *k,
                          const struct fx_hint *hints, int n_hints) {
-    int64_t extents[FX_MAX_EXTENTS];
     char arch[32];
     fx_status status = check_size(k);
     if (status == FX_OK) status = choose_arch(p->ctx, plan, arch, sizeof arch);
-    if (status == FX_OK) status = known_extents(k, hints, n_hints, extents);
+    if (status == FX_OK) status = known_extents(k, hints, n_hints, p->extents);
     if (status == FX_OK && !(p->kernel = recipe_copy(k))) status = error_nomem();
     if (status == FX_OK) status = open_stages(p);
     if (status != FX_OK) return status;
-    p->hinted = all_known(p->kernel, extents) ? describe_hints(p->kernel, extents) : strdup("");
+    p->hinted = all_known(p->kernel, p->extents) ? describe_hints(p->kernel, p->extents) : strdup("");
     if (!p->hinted) return error_nomem();
+    struct fx_env env = {.extents = p->extents, .sm_count = p->ctx->sm_count};
+    p->partition = p->hinted_partition = *p->hinted ? fx_choose_partition(p->kernel, &env) : -1;
     p->program = program_open(p->ctx, plan->source, arch);
-    return p->program ? load_variants(p, extents) : FX_ERR_NOMEM;
+    return p->program ? load_variants(p, p->partition) : FX_ERR_NOMEM;
 }
 
 fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *kernel, const struct fx_hint *hints,
@@ -247,6 +262,7 @@ void fx_prepared_release(fx_prepared *p) {
         free(p->stages[i].compiled);
     }
     free(p->stages);
+    free(p->is_loaded);
     free(p->kernel);
     free(p->hinted);
     free(p);
@@ -260,6 +276,19 @@ static fx_status check_variant(const fx_prepared *p, int i, int v, int least) {
     if (v >= least && v < p->kernel->launches[i].n_variants) return FX_OK;
     return error_set(FX_ERR_USAGE, "launch %s has %d variants, there is no number %d", p->kernel->launches[i].name,
                      p->kernel->launches[i].n_variants, v);
+}
+
+fx_status fx_pin_partition(fx_prepared *p, int partition) {
+    if (!p) return error_null("what was prepared");
+    if (partition < -1 || partition >= fx_partition_count(p->kernel))
+        return error_set(FX_ERR_USAGE, "kernel %s has %d partitions, there is no number %d", p->kernel->name,
+            fx_partition_count(p->kernel), partition);
+    if (partition >= 0 && !p->is_loaded[partition]) {
+        fx_status status = load_variants(p, partition);
+        if (status != FX_OK) return status;
+    }
+    p->partition = partition >= 0 ? partition : p->hinted_partition;
+    return FX_OK;
 }
 
 fx_status fx_pin_variant(fx_prepared *p, int i, int variant) {

@@ -137,6 +137,17 @@ static const struct fx_launch *copy_launches(struct recipe_room *r, const struct
     return to;
 }
 
+static const struct fx_partition *copy_partitions(struct recipe_room *r, const struct fx_kernel *k) {
+    struct fx_partition *to = PUT(r, k->partitions, k->n_partitions);
+    for (int i = 0; i < k->n_partitions; i++) {
+        struct fx_partition p = k->partitions[i];
+        p.name = put_text(r, p.name);
+        p.takes = copy_expr(r, &p.takes);
+        if (to) to[i] = p;
+    }
+    return to;
+}
+
 static struct fx_kernel *copy_kernel(struct recipe_room *r, const struct fx_kernel *k) {
     struct fx_kernel *to = put(r, k, sizeof *k), c = *k;
     c.name = put_text(r, k->name);
@@ -145,6 +156,7 @@ static struct fx_kernel *copy_kernel(struct recipe_room *r, const struct fx_kern
     c.params = copy_params(r, k);
     c.buffers = copy_buffers(r, k);
     c.launches = copy_launches(r, k);
+    c.partitions = copy_partitions(r, k);
     c.checks = copy_checks(r, k);
     c.unfused_bytes = copy_expr(r, &k->unfused_bytes);
     c.receipt = NULL;

@@ -179,6 +179,10 @@ struct fx_prepared {
     struct compiled_program *program;
     struct stage *stages; /* one a launch */
     char *hinted;         /* "M = 4, K = 8" if variants were left out for these hints, else "" */
+    int64_t extents[FX_MAX_EXTENTS]; /* likewise: the extents */
+    int partition;        /* the one taken whatever the extents: that of the hints, or pinned; -1: by the plan's rule */
+    int hinted_partition; /* that of the hints, or -1 */
+    bool *is_loaded;      /* by partition: what its launches may choose is compiled */
 };
 
 /* ---- launch.c ---- */

@@ -593,7 +593,8 @@ static void trial_open(struct trial *t, struct worker *w, const struct spec *s, 
     ask_oracle(t);
     make_want(t);
     struct fx_env env = {.extents = t->extents, .sm_count = dry ? 132 : fx_context_sm_count(context)};
-    if (dry) fx_workspace_layout(t->kernel, &env, NULL, &t->workspace_bytes);
+    const struct fx_partition taken = fx_get_partition(t->kernel, fx_choose_partition(t->kernel, &env));
+    if (dry) fx_workspace_layout(t->kernel, &taken, &env, NULL, &t->workspace_bytes);
     else
         must(fx_workspace_bytes(s->prepared, t->values, t->kernel->n_params, &t->workspace_bytes),
             "no size of the workspace");

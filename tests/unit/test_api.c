@@ -168,6 +168,7 @@ START_TEST(prepared_that_are_null) {
     ck_assert_str_eq(fx_last_error(), "what was prepared is NULL");
     ck_assert_ptr_null(fx_chosen_entry(NULL, 0, NULL, 0));
     REFUSES(fx_pin_variant(NULL, 0, 0));
+    REFUSES(fx_pin_partition(NULL, 0));
     REFUSES(fx_variant_resources(NULL, 0, 0, &r));
     REFUSES(fx_variant_resources(NULL, 0, 0, NULL));
 }
@@ -390,6 +391,9 @@ START_TEST(a_compilation_closed_before_the_launch) {
     x.shape = shape;
     REFUSES(fx_pin_variant(p, 0, 1000));
     ck_assert_int_eq(fx_pin_variant(p, 0, 0), FX_OK);
+    REFUSES(fx_pin_partition(p, 1));
+    REFUSES(fx_pin_partition(p, -2));
+    ck_assert_int_eq(fx_pin_partition(p, 0), FX_OK);
     fx_prepared_release(p);
     /* One whose plan has more in it: conditions, free extents. */
     c = compiled(NULL);

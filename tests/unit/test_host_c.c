@@ -220,13 +220,12 @@ static void put_shim(struct buf *out, const struct fx_plan *p, const char *const
                 buf_printf(out, ", s[%d]", fx_stride_index(j, axis));
         buf_printf(
             out, ");\n}\nunsigned long long workspace_%d(long long *e) { (void)e; return %s_workspace_bytes(", i, name);
-        const char *separator = "";
-        for (int b = 0; b < k->n_buffers; b++)
-            for (int t = 0; t < k->buffers[b].bytes.n; t++)
-                if (k->buffers[b].bytes.terms[t].op == FX_T_SM_COUNT && !*separator) {
-                    buf_printf(out, "&module_%d", i);
-                    separator = ", ";
-                }
+        bool has_device = false;
+        for (int b = 0; b < k->n_buffers; b++) has_device |= expr_has(&k->buffers[b].bytes, FX_T_SM_COUNT, 0);
+        for (int q = 0; k->n_buffers && q < k->n_partitions; q++)
+            has_device |= expr_has(&k->partitions[q].takes, FX_T_SM_COUNT, 0);
+        const char *separator = has_device ? ", " : "";
+        if (has_device) buf_printf(out, "&module_%d", i);
         for (int j = 0; j < k->n_extents; j++)
             if (k->extents[j].value < 0) {
                 buf_printf(out, "%se[%d]", separator, j);
@@ -402,14 +401,15 @@ static int expect(const struct fx_kernel *k, const struct call *c, struct record
         scalars[i] = k->params[i].is_scalar ? &c->params[i] : NULL;
     }
     struct fx_env env = {.extents = extents, .sm_count = c->sm_count};
-    if (!fx_workspace_layout(k, &env, offsets, &total) || (total && c->workspace % 256)) return -1;
+    const struct fx_partition taken = fx_get_partition(k, fx_choose_partition(k, &env));
+    if (!fx_workspace_layout(k, &taken, &env, offsets, &total) || (total && c->workspace % 256)) return -1;
     take_strides(k, c, extents, strides);
     env.align = align;
     env.strides = strides;
     for (int i = 0; i < k->n_checks; i++)
         if (!expr_is_on_scalars(&k->checks[i].holds) && !fx_expr_holds(&k->checks[i].holds, &env)) return -1;
     if (fx_check_scalars(k, extents, scalars, message, sizeof message)) return -1;
-    for (int i = 0; i < k->n_launches; i++) {
+    for (int i = taken.first_launch; i < taken.first_launch + taken.n_launches; i++) {
         const struct fx_launch *l = &k->launches[i];
         int64_t grid, shared, cluster = 1;
         int v = fx_choose_variant(l, &env);
@@ -476,8 +476,9 @@ static void check_workspace(const struct library *l, const struct fx_kernel *k, 
         extents[e] = k->extents[e].value >= 0 ? k->extents[e].value : c->extents[e];
         is_valid &= k->extents[e].value >= 0 || (extents[e] >= 0 && extents[e] <= INT64_C(1) << 40);
     }
-    is_valid = is_valid &&
-               fx_workspace_layout(k, &(struct fx_env){.extents = extents, .sm_count = c->sm_count}, NULL, &total);
+    const struct fx_env env = {.extents = extents, .sm_count = c->sm_count};
+    const struct fx_partition taken = fx_get_partition(k, fx_choose_partition(k, &env));
+    is_valid = is_valid && fx_workspace_layout(k, &taken, &env, NULL, &total);
     snprintf(name, sizeof name, "load_%d", i);
     *l->sm_count = c->sm_count;
     current = k;
@@ -727,6 +728,14 @@ static struct fx_kernel random_kernel(struct random_plan *r) {
     checks[0] = (struct fx_check){random_condition(r), "a check on scalars"};
     checks[1] = (struct fx_check){random_expr(r, 3), "a check"};
     k.extents = extents, k.params = params, k.buffers = buffers, k.launches = launches, k.checks = checks;
+    struct random_plan own = *r;
+    if (k.n_launches == 2 && pick(&own, 2)) { /* a launch each, and the buffers in common */
+        struct fx_partition *partitions = NEW_ARRAY(r->arena, struct fx_partition, 2);
+        for (int i = 0; i < 2; i++)
+            partitions[i] = (struct fx_partition){
+                .name = "p", .first_launch = i, .n_launches = 1, .n_buffers = k.n_buffers, .takes = random_expr(&own, 3)};
+        k.n_partitions = 2, k.partitions = partitions;
+    }
     return k;
 }
 
@@ -766,7 +775,7 @@ START_TEST(test_random_conditions) {
     const char **names = NEW_ARRAY(&a, const char *, N_CONDITIONS);
     for (int i = 0; i < N_CONDITIONS; i++) {
         kernels[i] = random_kernel(&r);
-        kernels[i].n_checks = 1, kernels[i].n_launches = kernels[i].n_buffers = 0;
+        kernels[i].n_checks = 1, kernels[i].n_launches = kernels[i].n_buffers = kernels[i].n_partitions = 0;
         kernels[i].n_params = r.n_scalars;
         names[i] = i ? arena_printf(&a, "random%d", i + 1) : "random";
     }

@@ -397,14 +397,49 @@ END_TEST
 START_TEST(workspace) {
     int64_t extents[] = {3, 100, 2, 2};
     struct fx_env env = {.extents = extents};
+    const struct fx_partition all = fx_get_partition(&linear, 0);
     size_t offsets[3], total;
-    ck_assert(fx_workspace_layout(&linear, &env, offsets, &total));
+    ck_assert(fx_workspace_layout(&linear, &all, &env, offsets, &total));
     ck_assert(offsets[0] == 0 && offsets[1] == 512 && offsets[2] == 512 && total == 1024);
-    ck_assert(fx_workspace_layout(&linear, &env, NULL, &total) && total == 1024);
+    ck_assert(fx_workspace_layout(&linear, &all, &env, NULL, &total) && total == 1024);
     extents[M] = INT64_C(1) << 40, extents[K] = INT64_C(1) << 40;
-    ck_assert(!fx_workspace_layout(&linear, &env, offsets, &total));
+    ck_assert(!fx_workspace_layout(&linear, &all, &env, offsets, &total));
     extents[M] = -1, extents[K] = 1;
-    ck_assert(!fx_workspace_layout(&linear, &env, offsets, &total));
+    ck_assert(!fx_workspace_layout(&linear, &all, &env, offsets, &total));
+}
+END_TEST
+
+/* Of several partitions the first that takes the extents is taken, the last one where none does; each has a workspace
+ * of its own. */
+START_TEST(partitions) {
+    const struct fx_partition of[] = {
+        {.name = "few", .n_launches = 1, .n_buffers = 1, .takes = EXPR(X(M), C(16), OP(LE))},
+        {.name = "beside",
+            .first_launch = 1,
+            .n_launches = 2,
+            .first_buffer = 1,
+            .takes = EXPR(X(M), {FX_T_SM_COUNT, 0}, OP(LE))},
+        {.name = "many", .first_launch = 3, .n_launches = 1, .first_buffer = 1, .n_buffers = 2, .takes = EXPR(C(0))}};
+    struct fx_kernel k = linear;
+    int64_t extents[] = {16, 100, 2, 2};
+    struct fx_env env = {.extents = extents, .sm_count = 20};
+    size_t offsets[] = {7, 7, 7}, total;
+    ck_assert_int_eq(fx_partition_count(&k), 1);
+    ck_assert_int_eq(fx_choose_partition(&k, &env), 0);
+    ck_assert_int_eq(fx_get_partition(&k, 0).n_buffers, 3);
+    k.n_launches = 4, k.n_partitions = 3, k.partitions = of;
+    ck_assert_int_eq(fx_partition_count(&k), 3);
+    ck_assert_int_eq(fx_choose_partition(&k, &env), 0);
+    extents[M] = 20;
+    ck_assert_int_eq(fx_choose_partition(&k, &env), 1);
+    extents[M] = 21;
+    ck_assert_int_eq(fx_choose_partition(&k, &env), 2);
+    for (int i = 0; i < 3; i++) ck_assert_str_eq(fx_get_partition(&k, i).name, of[i].name);
+    ck_assert(fx_workspace_layout(&k, &of[0], &env, offsets, &total));
+    ck_assert(offsets[0] == 0 && offsets[1] == 7 && total == 2304);
+    ck_assert(fx_workspace_layout(&k, &of[1], &env, offsets, &total) && total == 0);
+    ck_assert(fx_workspace_layout(&k, &of[2], &env, offsets, &total));
+    ck_assert(offsets[1] == 0 && offsets[2] == 0 && total == 512);
 }
 END_TEST
 
@@ -435,6 +470,7 @@ int main(void) {
     tcase_add_test(tests, variants);
     tcase_add_test(tests, variants_by_cost);
     tcase_add_test(tests, workspace);
+    tcase_add_test(tests, partitions);
     tcase_add_test(tests, kernels);
     suite_add_tcase(suite, tests);
     return run_suite(suite);

@@ -699,6 +699,99 @@ START_TEST(passes_over_what_spills) {
 }
 END_TEST
 
+/* f in two partitions: as it is up to M = 10, and in one launch without workspace elsewhere. */
+static const struct fx_variant alone_of[] = {
+    {.entry = "f_2", .number = 5, .grid = EXPR(X(M)), .smem = EXPR(C(0)), .block = 96}};
+static const struct fx_arg alone_args[] = {{FX_ARG_PARAM, P_X}, {FX_ARG_PARAM, P_Y}};
+static const struct fx_partition partitions_of[] = {
+    {.name = "two", .n_launches = 2, .n_buffers = 1, .takes = EXPR(X(M), C(10), OP(LE))},
+    {.name = "one", .first_launch = 2, .n_launches = 1, .first_buffer = 1}};
+static struct fx_plan plan_in_partitions(void) {
+    static struct fx_launch launches[3];
+    static struct fx_kernel kernel;
+    memcpy(launches, launches_of, sizeof launches_of);
+    launches[2] = (struct fx_launch){
+        .name = "f_2", .n_args = 2, .n_variants = 1, .args = alone_args, .variants = alone_of};
+    kernel = f;
+    kernel.n_launches = 3, kernel.launches = launches;
+    kernel.n_partitions = 2, kernel.partitions = partitions_of;
+    struct fx_plan p = plan;
+    p.kernels = &kernel;
+    return p;
+}
+
+/* The extents of a launch say which partition it takes, and so its workspace. */
+START_TEST(takes_a_partition) {
+    const struct fx_plan p = plan_in_partitions();
+    struct call c;
+    size_t n;
+    use_fakes();
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_int_eq(fx_prepare(context, &p, NULL, NULL, 0, &prepared), FX_OK);
+    ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), 5);
+    make_call(&c, 10, 4);
+    ck_assert(fx_workspace_bytes(prepared, c.values, N_PARAMS, &n) == FX_OK && n == 256);
+    ck_assert_str_eq(fx_chosen_entry(prepared, 1, c.values, N_PARAMS), "f_1");
+    ck_assert_ptr_null(fx_chosen_entry(prepared, 2, c.values, N_PARAMS));
+    cuda.clear();
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    ck_assert_int_eq(occurrences(cuda.log(), "cuLaunchKernel"), 2);
+    c.workspace_bytes = 0;
+    ck_assert_int_eq(launch(&c, NULL), FX_ERR_USAGE);
+    make_call(&c, 11, 4);
+    c.workspace_bytes = 0;
+    ck_assert(fx_workspace_bytes(prepared, c.values, N_PARAMS, &n) == FX_OK && n == 0);
+    ck_assert_str_eq(fx_chosen_entry(prepared, 2, c.values, N_PARAMS), "f_2");
+    ck_assert_ptr_null(fx_chosen_entry(prepared, 0, c.values, N_PARAMS));
+    cuda.clear();
+    cuda.take_arguments(2);
+    ck_assert_msg(launch(&c, NULL) == FX_OK, "%s", fx_last_error());
+    ck_assert_int_eq(occurrences(cuda.log(), "cuLaunchKernel"), 1);
+    ck_assert_ptr_nonnull(strstr(cuda.log(), "grid 11 1 1 block 96 1 1 shared 0"));
+    ck_assert_uint_eq(cuda.argument(1), (uintptr_t)c.y.data);
+    close_all();
+}
+END_TEST
+
+/* With hints for all extents the partition is that of the hints, which alone is compiled, whatever extents come; one
+ * that is pinned is compiled then. */
+START_TEST(pins_partitions) {
+    const struct fx_plan p = plan_in_partitions();
+    const struct fx_hint hints[] = {{"M", 11}, {"K", 4}};
+    struct fx_resources r;
+    struct call c;
+    size_t n;
+    use_fakes();
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_int_eq(fx_prepare(context, &p, NULL, hints, 2, &prepared), FX_OK);
+    ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), 1);
+    make_call(&c, 4, 4);
+    ck_assert_str_eq(fx_chosen_entry(prepared, 2, c.values, N_PARAMS), "f_2");
+    ck_assert_int_eq(launch(&c, NULL), FX_OK);
+    ck_assert_int_eq(fx_variant_resources(prepared, 0, 2, &r), FX_ERR_USAGE);
+    ck_assert_int_eq(fx_pin_partition(prepared, 2), FX_ERR_USAGE);
+    says("kernel f has 2 partitions, there is no number 2");
+    nvrtc.let_fail("nvrtcCompileProgram", 1, 6);
+    ck_assert_int_eq(fx_pin_partition(prepared, 0), FX_ERR_TOOLCHAIN);
+    ck_assert_str_eq(fx_chosen_entry(prepared, 2, c.values, N_PARAMS), "f_2");
+    ck_assert_msg(fx_pin_partition(prepared, 0) == FX_OK, "%s", fx_last_error());
+    ck_assert_ptr_null(fx_chosen_entry(prepared, 2, c.values, N_PARAMS));
+    ck_assert_str_eq(fx_chosen_entry(prepared, 1, c.values, N_PARAMS), "f_1");
+    ck_assert_int_eq(fx_variant_resources(prepared, 0, 2, &r), FX_OK);
+    ck_assert(fx_workspace_bytes(prepared, c.values, N_PARAMS, &n) == FX_OK && n == 256);
+    ck_assert_int_eq(launch(&c, NULL), FX_OK);
+    ck_assert_int_eq(fx_pin_partition(prepared, -1), FX_OK);
+    ck_assert_str_eq(fx_chosen_entry(prepared, 2, c.values, N_PARAMS), "f_2");
+    fx_prepared_release(prepared);
+    ck_assert_int_eq(fx_prepare(context, &p, NULL, NULL, 0, &prepared), FX_OK);
+    ck_assert_int_eq(fx_pin_partition(prepared, 1), FX_OK);
+    ck_assert_str_eq(fx_chosen_entry(prepared, 2, c.values, N_PARAMS), "f_2");
+    ck_assert_int_eq(fx_pin_partition(prepared, -1), FX_OK);
+    ck_assert_str_eq(fx_chosen_entry(prepared, 1, c.values, N_PARAMS), "f_1");
+    close_all();
+}
+END_TEST
+
 /* ---- launch ---- */
 
 START_TEST(launches) {
@@ -1610,6 +1703,8 @@ int main(void) {
     tcase_add_test(tests, numbers_of_launches_and_variants);
     tcase_add_test(tests, threads_share_compilations);
     tcase_add_test(tests, pins_variants);
+    tcase_add_test(tests, takes_a_partition);
+    tcase_add_test(tests, pins_partitions);
     tcase_add_loop_test(tests, passes_over_what_spills, 0, COUNT(spills));
     tcase_add_test(tests, launches);
     tcase_add_test(tests, launches_resident_blocks);

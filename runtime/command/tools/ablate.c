@@ -106,7 +106,8 @@ static void drop_arguments(struct candidate *c) {
 static fx_status check_candidate(struct candidate *c) {
     fx_status status = gpu_open(&c->job, &c->gpu);
     c->is_gpu = status == FX_OK;
-    for (int i = 0; c->is_gpu && i < c->job.kernel->n_launches; i++) {
+    const struct fx_partition taken = job_partition(&c->job);
+    for (int i = taken.first_launch; c->is_gpu && i < taken.first_launch + taken.n_launches; i++) {
         struct fx_resources r;
         int v = gpu_chosen_variant(&c->gpu, i);
         if (v >= 0 && fx_variant_resources(c->gpu.prepared, i, v, &r) == FX_OK && r.registers > c->registers)
@@ -155,8 +156,10 @@ static fx_status time_all(struct terms_table *t) {
 
 /* ---- text ---- */
 
-static void print_drivers(const struct fx_kernel *k) {
-    for (int i = 0; i < k->n_launches; i++) printf("%s%s", i ? "; " : "", k->launches[i].driver);
+static void print_drivers(const struct job *job) {
+    const struct fx_partition taken = job_partition(job);
+    for (int i = 0; i < taken.n_launches; i++)
+        printf("%s%s", i ? "; " : "", job->kernel->launches[taken.first_launch + i].driver);
 }
 
 static void print_term(const struct fx_ablation *term) {
@@ -175,9 +178,9 @@ static void print_plans(struct terms_table *t) {
         if (c->term) printf("  %4d  %-12s  ", c->term->line, c->term->place);
         else printf("        %-12s  ", "whole");
         if (c->why_not) printf("%s: ", c->why_not);
-        else printf("%7d  %11lld  %11lld  ", c->job.kernel->n_launches, (long long)bytes, (long long)flops);
+        else printf("%7d  %11lld  %11lld  ", job_partition(&c->job).n_launches, (long long)bytes, (long long)flops);
         if (c->term) print_term(c->term);
-        else print_drivers(c->job.kernel), printf("\n");
+        else print_drivers(&c->job), printf("\n");
     }
 }
 
@@ -186,7 +189,8 @@ static void print_times(struct terms_table *t) {
     printf(
         "%s on %s, whole: %.2f us, %d kernel%s, %d registers (median of %d x %d launches, in turn with those below)\n",
         t->whole.job.kernel->name, fx_context_device(t->whole.job.context), whole->median,
-        t->whole.job.kernel->n_launches, t->whole.job.kernel->n_launches == 1 ? "" : "s", t->whole.registers,
+        job_partition(&t->whole.job).n_launches, job_partition(&t->whole.job).n_launches == 1 ? "" : "s",
+        t->whole.registers,
         whole->repetitions, whole->batch);
     printf("  line  place         us without    it costs        %%  registers  kernels  what is left out\n");
     for (int i = 1; i <= t->n_terms; i++) {
@@ -195,7 +199,8 @@ static void print_times(struct terms_table *t) {
         if (c->why_not) printf("no time: %s: ", c->why_not);
         else
             printf("%10.2f  %10.2f  %7.1f  %9d  %7d  ", c->timing.median, whole->median - c->timing.median,
-                100 * (whole->median - c->timing.median) / whole->median, c->registers, c->job.kernel->n_launches);
+                100 * (whole->median - c->timing.median) / whole->median, c->registers,
+                job_partition(&c->job).n_launches);
         print_term(c->term);
     }
 }
@@ -218,7 +223,9 @@ static void put_candidate(struct json *j, const struct terms_table *t, const str
         json_member_int(j, "bytes", bytes);
         json_member_int(j, "flops", flops);
         json_open_list(j, "drivers");
-        for (int i = 0; i < c->job.kernel->n_launches; i++) json_string(j, c->job.kernel->launches[i].driver);
+        const struct fx_partition taken = job_partition(&c->job);
+        for (int i = taken.first_launch; i < taken.first_launch + taken.n_launches; i++)
+            json_string(j, c->job.kernel->launches[i].driver);
         json_close(j, ']');
     }
     if (!t->is_plan_only && !c->why_not) {

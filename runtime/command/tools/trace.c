@@ -108,7 +108,9 @@ static fx_status find_tensors(struct arena *a, struct trace *t, const char *rece
     if (!t->tensors) return FX_ERR_NOMEM;
     for (int p = 0; p < k->n_params; p++)
         if (!k->params[p].is_scalar) add_tensor(a, t, &t->job->arguments[p]);
-    for (int b = 0; b < k->n_buffers; b++) add_buffer(a, t, &k->buffers[b], &env, receipt);
+    const struct fx_partition taken = job_partition(t->job);
+    for (int b = taken.first_buffer; b < taken.first_buffer + taken.n_buffers; b++)
+        add_buffer(a, t, &k->buffers[b], &env, receipt);
     return FX_OK;
 }
 
@@ -186,16 +188,18 @@ static void find_mma(const char *source, struct trace_launch *l) {
 static fx_status find_launches(struct trace *t, const struct gpu *gpu) {
     const struct fx_kernel *k = t->job->kernel;
     struct fx_env env = job_env(t->job);
-    t->launches = calloc((size_t)k->n_launches + 1, sizeof *t->launches);
+    const struct fx_partition taken = job_partition(t->job);
+    t->launches = calloc((size_t)taken.n_launches + 1, sizeof *t->launches);
     if (!t->launches) return FX_ERR_NOMEM;
-    t->n_launches = k->n_launches;
+    t->n_launches = taken.n_launches;
     unsigned long largest = 0;
-    for (int i = 0; i < k->n_launches; i++) {
-        int v = gpu_chosen_variant(gpu, i);
+    for (int i = 0; i < taken.n_launches; i++) {
+        const struct fx_launch *l = &k->launches[taken.first_launch + i];
+        int v = gpu_chosen_variant(gpu, taken.first_launch + i);
         int64_t grid = 0;
-        t->launches[i].launch = &k->launches[i];
+        t->launches[i].launch = l;
         if (v < 0) continue;
-        t->launches[i].variant = &k->launches[i].variants[v];
+        t->launches[i].variant = &l->variants[v];
         find_mma(t->plan->source, &t->launches[i]);
         if (!fx_expr_eval(&t->launches[i].variant->grid, &env, &grid) || grid > TRACE_MOST_GRID)
             return too_large(t->job, "blocks of a launch", grid, TRACE_MOST_GRID);

@@ -106,11 +106,12 @@ static void read_lines(struct arena *a, const char *launch, struct trace_step *s
 
 struct trace_flow trace_flow_read(
     struct arena *a, const char *receipt, const struct fx_kernel *k, const struct fx_env *env) {
-    struct trace_flow f = {.n_steps = k->n_launches, .steps = NEW_ARRAY(a, struct trace_step, k->n_launches + 1)};
+    const struct fx_partition taken = fx_get_partition(k, fx_choose_partition(k, env));
+    struct trace_flow f = {.n_steps = taken.n_launches, .steps = NEW_ARRAY(a, struct trace_step, taken.n_launches + 1)};
     const char *launches = member(find_named(a, member(receipt, "kernels"), k->name), "launches");
     const char *at = first_item(launches);
-    for (int i = 0; i < k->n_launches; i++, at = at ? next_item(at) : NULL) {
-        const struct fx_launch *l = &k->launches[i];
+    for (int i = 0; i < taken.n_launches; i++, at = at ? next_item(at) : NULL) {
+        const struct fx_launch *l = &k->launches[taken.first_launch + i];
         struct trace_step *s = &f.steps[i];
         s->name = l->name;
         if (!fx_expr_eval(&l->bytes, env, &s->bytes)) s->bytes = -1;

@@ -50,10 +50,14 @@ class Launch(c.Structure):
                       ("maps args variants", c.c_void_p))
 
 
+class Partition(c.Structure):
+    _fields_ = fields(("name", c.c_char_p), ("first_launch n_launches first_buffer n_buffers", c.c_int), ("takes", Expr))
+
+
 class KernelPlan(c.Structure):
     _fields_ = fields(("name", c.c_char_p), ("n_extents n_params n_buffers n_launches n_checks n_equations", c.c_int), ("extents", c.POINTER(Extent)),
                       ("equations", c.c_void_p), ("params", c.POINTER(Param)), ("buffers", c.c_void_p), ("launches", c.POINTER(Launch)), ("checks", c.c_void_p),
-                      ("n_unfused", c.c_int), ("unfused_bytes", Expr), ("receipt", c.c_char_p))
+                      ("n_unfused", c.c_int), ("unfused_bytes", Expr), ("receipt", c.c_char_p), ("n_partitions", c.c_int), ("partitions", c.POINTER(Partition)))
 
 
 class Plan(c.Structure):
@@ -92,7 +96,7 @@ class Emulation(c.Structure):
     _fields_ = fields(("sm_count n_schedules", c.c_int), ("seed", c.c_uint64), ("is_watched", c.c_bool))
 
 
-MIRRORED = {"expr": Expr, "extent": Extent, "packing": Packing, "param": Param, "launch": Launch, "kernel": KernelPlan, "plan": Plan, "env": Env, "shape": Shape,
+MIRRORED = {"expr": Expr, "extent": Extent, "packing": Packing, "param": Param, "launch": Launch, "partition": Partition, "kernel": KernelPlan, "plan": Plan, "env": Env, "shape": Shape,
             "options": Options, "value": Value, "hint": Hint, "emulation": Emulation}
 
 
