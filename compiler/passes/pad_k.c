@@ -1,10 +1,10 @@
 /* Factors that no tensor map can describe, repacked: rows whose length is no multiple of 16 bytes.
  *
- * In: a graph. Out: one in which sum[K](a * b), a and b 16-bit floats in memory, has become
- * sum[P]((a[K: P] ?? 0) * (b[K: P] ?? 0)), P a new label of the kernel whose extent is the next multiple of 8, where a
- * row of a or b is no multiple of 8 elements and the product is large enough to pay for two copies. The factors are
- * then computed, and stored ahead of the product with P contiguous where that is predicted to be faster. What is added
- * is 0 times 0. Extents have to be fixed, and k is one label. */
+ * In: a graph. Out: one in which sum[K](a * b), a and b floats of 16 bits in memory, or f32 that is multiplied in parts
+ * of 16 bits, has become sum[P]((a[K: P] ?? 0) * (b[K: P] ?? 0)), P a new label of the kernel whose extent is the next
+ * multiple of 8, where a row of a or b is no multiple of 8 elements and the product is large enough to pay for two
+ * copies. The factors are then computed, and stored ahead of the product with P contiguous where that is predicted to
+ * be faster. What is added is 0 times 0. Extents have to be fixed, and k is one label. */
 #include <string.h>
 
 #include "graph/operand.h"
@@ -12,9 +12,14 @@
 #include "passes/passes.h"
 
 enum { STEP = 8, MOST_PADDED = 4 };
-/* Flops a cycle of a multiprocessor: of factors as they are, loaded without alignment; of repacked ones. What the two
- * copies cost beside their bytes. */
-static const double RATE_AS_IT_IS = 850, RATE_REPACKED = 3000, COPY_SECONDS = 6e-6;
+/* What the two copies cost beside their bytes. */
+static const double COPY_SECONDS = 6e-6;
+
+/* Flops a cycle of a multiprocessor: of factors as they are, loaded without alignment; of repacked ones. Bytes of memory
+ * that repacking takes for a byte of a factor: f32 is stored as three parts (fuse/fuse_split.c). */
+static const struct rates {
+    double as_it_is, repacked, copied;
+} OF_16_BITS = {850, 3000, 2}, OF_F32 = {230, 520, 2.5};
 
 struct padder {
     const struct graph *g;
@@ -24,35 +29,53 @@ struct padder {
 
 static bool is_16_bit_float(enum fx_dtype t) { return t == FX_F16 || t == FX_BF16; }
 
-/* Whether n is a 16-bit tensor of fixed extents; then whether its rows are of odd length, and its bytes. */
-static bool is_factor(const struct graph *g, const struct node *n, bool *is_odd, double *bytes) {
+/* Whether n is a tensor of that dtype and of fixed extents; then whether it has to be repacked, and its bytes. Of
+ * 16 bits its rows decide, as they lie; parts may have any label contiguous that the other factor lacks, or k. */
+static bool is_factor(const struct graph *g, const struct node *n, const struct node *other, int k, enum fx_dtype dtype,
+    bool *is_odd, double *bytes) {
     struct tensor t;
-    if (!tensor_of_factor(g, n, &t) || !is_16_bit_float(t.dtype) || !t.n_axes) return false;
-    *bytes = 2;
+    if (!tensor_of_factor(g, n, &t) || t.dtype != dtype || !t.n_axes) return false;
+    *bytes = fx_dtype_bits(dtype) / 8;
+    *is_odd = true;
     for (int i = 0; i < t.n_axes; i++) {
         int64_t extent = g->kernel->axes[t.axes[i]].extent;
         if (extent < 1) return false;
         *bytes *= (double)extent;
-        if (i == t.n_axes - 1) *is_odd = extent % STEP != 0;
+        bool may_be_last = dtype == FX_F32 ? t.axes[i] == k || !node_has_axis(other, t.axes[i]) : i == t.n_axes - 1;
+        if (may_be_last && extent % STEP == 0) *is_odd = false;
     }
     return true;
+}
+
+/* What the factors of a contraction are multiplied as: floats of 16 bits, f32 in parts, or NULL: neither. */
+static const struct rates *rates_of(const struct graph *g, const struct node *sum, enum fx_dtype dtype) {
+    if (is_16_bit_float(dtype)) return sum->may_round ? &OF_16_BITS : NULL;
+    bool is_in_parts = dtype == FX_F32 && sum->dtype == FX_F32 && !sum->may_tf32 && g->kernel->precision != PRECISION_FMA;
+    return is_in_parts ? &OF_F32 : NULL;
 }
 
 static bool is_padded(const struct padder *s, const struct node *n) {
     const struct graph *g = s->g;
     const struct arch *m = g->cx->arch;
     struct contraction c;
+    struct tensor a, b;
     bool odd[2];
     double bytes[2];
-    if (n->kind != N_REDUCE || !n->may_round || n->n_reduced != 1 || g->kernel->axes[n->reduced[0]].extent < 1 ||
+    if (n->kind != N_REDUCE || n->n_reduced != 1 || g->kernel->axes[n->reduced[0]].extent < 1 ||
         n->args[0]->n_axes >= MAX_AXES)
         return false;
-    if (!as_mainloop(n, &c) || !is_matrix_product(g, n) || !is_factor(g, c.a, &odd[0], &bytes[0]) ||
-        !is_factor(g, c.b, &odd[1], &bytes[1]) || (!odd[0] && !odd[1]))
+    if (!as_mainloop(n, &c) || !is_matrix_product(g, n) || !tensor_of_factor(g, c.a, &a) ||
+        !tensor_of_factor(g, c.b, &b))
         return false;
-    double flops = 2.0 * nominal_size(g, n->axes, n->n_axes) * nominal_size(g, n->reduced, 1);
-    return flops / (RATE_AS_IT_IS * arch_all_cycles(m)) >
-           flops / (RATE_REPACKED * arch_all_cycles(m)) + 2 * (bytes[0] + bytes[1]) / m->copied + COPY_SECONDS;
+    const struct rates *of = rates_of(g, n, a.dtype);
+    bool is_mixed = is_16_bit_float(a.dtype) && is_16_bit_float(b.dtype);
+    if (!of || (a.dtype != b.dtype && !is_mixed) || !is_factor(g, c.a, c.b, n->reduced[0], a.dtype, &odd[0], &bytes[0]) ||
+        !is_factor(g, c.b, c.a, n->reduced[0], b.dtype, &odd[1], &bytes[1]) || (!odd[0] && !odd[1]))
+        return false;
+    double flops = 2.0 * nominal_size(g, n->axes, n->n_axes) * nominal_size(g, n->reduced, 1),
+           all = arch_all_cycles(m);
+    return flops / (of->as_it_is * all) >
+           flops / (of->repacked * all) + of->copied * (bytes[0] + bytes[1]) / m->copied + COPY_SECONDS;
 }
 
 /* Factor f along the new label, 0 behind the end of the old one. */

@@ -89,3 +89,8 @@ test row_max { M=200 K=68 N=196 init: integers(-20,20) }
 test row_max { M=72 K=64 N=61 init: integers(-20,20) }
 test column_sum { M=200 K=68 N=196 init: integers(-20,20) }
 test groups { M=136 K=68 }
+
+# Rows of no multiple of 16 bytes: the factors are padded along k as they are stored in parts.
+kernel odd_rows(x: f32[M=1100,K=1003], w: f32[K,N=1101], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }
+test odd_rows { x.init: integers(-20,20) w.init: integers(-20,20) b.init: integers(-20,20) }
+test odd_rows { }

@@ -855,11 +855,17 @@ START_TEST(test_large) {
         "kernel f(x: f16[K=16,M=3], w: f16[N=9,K]) -> (y: f32[M,N], s: f32[M]) { y = x @[K] w; s = sum[N](y) }",
         "kernel f(x: f16[M=3,K=16], w: f16[N=9,K]) -> y: f32[M,N] { y = x @[K] w }",
         "kernel f(x: f16[M=3,K=13], w: f16[N=9,K]) -> y: f32[M,N] with { fuse: require } { y = x @[K] w }",
+        "kernel f(x: f32[M=5,K=13], w: f32[K,N=6], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }",
+        "kernel f(x: f32[M=5,K=13], w: f32[K,N=8]) -> y: f32[M,N] { y = x @ w }",
+        "kernel f(x: f32[K=13,M=16], w: f32[K,N=8]) -> y: f32[M,N] { y = x @[K] w }",
+        "kernel f(x: f32[M=5,K=13], w: bf16[K,N=8]) -> y: f32[M,N] { y = x @ w }",
+        "kernel f(x: f32[M=5,K=13], w: f32[K,N=6]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w }",
+        "kernel f(x: f32[M=5,K=13], w: f32[K,N=6]) -> y: f32[M,N] with { precision: fma } { y = x @ w }",
     };
-    static const bool is_padded[] = {true, true, true, false, false};
+    static const bool is_padded[] = {true, true, true, false, false, true, true, false, false, false, false};
     struct arch slow = *arch_find("sm_90a");
     slow.cycles = 1;
-    for (int i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct tally tally = {0};
         struct subject *s = subject_open(texts[i]);
         ck_assert_msg(s->program != NULL, "%s", messages(s));
