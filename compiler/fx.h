@@ -151,6 +151,20 @@ const char *fx_pass_why(int i);
 /* The architectures `arch` may name, NULL past the end. */
 const char *fx_arch_name(int i);
 
+/* ---- ahead of time ---- */
+struct fx_image { /* a spec compiled for one architecture */
+    const struct fx_plan *plan;
+    const void *cubin; /* of its whole source, as fx_nvrtc makes it */
+    size_t n_bytes;
+    const struct fx_resources *compiled; /* what its entries came to, by fx_variant.number (fx_cubin_resources); NULL:
+                                          * none spills more than it may */
+};
+/* A C file with the machine code of all n images, which loads and launches it without fx (docs/embedding.md), or the
+ * header of it. name: the file's, without folder and suffix; it includes NAME.h, and functions that are of no kernel
+ * begin with it. The plans are of one spec and the same options but for arch, each of another; else FX_ERR_USAGE.
+ * *text is malloc'ed; NULL on failure. */
+fx_status fx_ahead(const struct fx_image *images, int n, const char *name, bool is_header, char **text);
+
 /* ---- the oracle: double precision, unfused, fixed order; shares only parser, checker and prelude with the compiler
  * ---- */
 struct fx_host { /* a row-major array in host memory, borrowed */

@@ -51,7 +51,7 @@ compiler/host_c: compiler/base compiler/symbolic compiler/seam compiler/kernels
 compiler: compiler/base compiler/symbolic compiler/seam compiler/kernels compiler/front compiler/check compiler/grad compiler/graph compiler/passes compiler/fuse compiler/schedule compiler/plan compiler/emit compiler/oracle compiler/report compiler/host_c
 runtime/lib: compiler/base compiler/symbolic compiler/seam
 runtime/emu: compiler/base runtime/lib
-runtime/command: compiler compiler/base compiler/symbolic compiler/seam compiler/oracle runtime/lib runtime/emu
+runtime/command: compiler compiler/base compiler/symbolic compiler/seam compiler/oracle compiler/host_c runtime/lib runtime/emu
 '
 # Headers that are no room's: public ones, and what the Makefile writes. The runtime sees of the compiler the plan and what it stands on; the command all that a
 # program sees, and the writer of JSON; the emulator the table of machines.
@@ -59,6 +59,7 @@ headers='
 compiler/: plan.h dtype.h dtypes.def parse.h
 compiler/report: fx.h
 compiler/oracle: fx.h
+compiler/host_c: fx.h
 compiler: fx.h pipeline.h plan.h
 runtime/lib: fx_runtime.h plan.h dtype.h fx_build.h
 runtime/emu: fx_build.h calls.h base/arch.h

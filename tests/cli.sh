@@ -59,7 +59,7 @@ FX
 files='scale.fx broken.fx two.fx out err'
 
 group help
-for sub in '' run check test bench explain trace annotate doctor; do
+for sub in '' run check test bench explain trace annotate aot doctor; do
     expect 0 "$fxc" $sub --help
     says out '^usage: fxc'
     silent err
@@ -646,6 +646,52 @@ for spec in s3_06_add_relu s3_07_add_relu_any; do
     [ $status = 4 ] || holds test $status = 0
     [ $status = 4 ] || holds test "$(grep -cE '\<(div|rem)\.' $spec.ptx)" $([ $spec = s3_06_add_relu ] && echo = || echo -gt) 0
 done
+
+# Ahead of time: files, and a program made of nothing but them, with the stand-in in the place of the driver. Without NVRTC there is no machine code.
+group aot
+for arguments in '' 'scale.fx two.fx' '--arch= scale.fx' '--arch=sm_80, scale.fx' '--arch=sm_80,,sm_90a scale.fx' '--arch=sm_80,sm_80 scale.fx' '--arch=sm_1 scale.fx' '--arch=native scale.fx' \
+    '-o - scale.fx' '-o here/ scale.fx' '-D M scale.fx' '-k none scale.fx' '--diagnostics-format=xml scale.fx' '--emit=cu scale.fx' '-'; do
+    expect 2 "$fxc" aot $arguments
+    says err .
+    silent out
+done
+expect 1 "$fxc" aot broken.fx
+says err '^broken.fx:1:.*FX2001'
+only $files
+if "$fxc" doctor >doctor 2>&1; then
+    expect 0 "$fxc" aot two.fx --arch=sm_80,sm_90a -o both
+    silent err
+    only $files doctor both.c both.h both_sm_80.cu both_sm_90a.cu
+    for arch in sm_80 sm_90a; do expect 0 sh -c "\"$fxc\" --arch=$arch two.fx -o - | cmp - both_$arch.cu"; done
+    expect 0 "$fxc" aot -k one two.fx --diagnostics-format=json
+    holds test "$(cat err)" = '[]'
+    holds test -s two_sm_90a.cu
+    expect 3 "$fxc" aot -o nowhere/both -k one two.fx
+    mkdir alone
+    cat >alone/main.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include "both.h"
+int main(void) {
+    size_t bytes = 7;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW), *p, *at = (void *)256;
+    if (one_prepare() != 201 || one_launch(NULL, at, at, NULL, 5) != 201) return 1; /* no context is current */
+    p = dlsym(driver, "fake_cuda_make_current");
+    ((void *(*)(void))p)();
+    if (one_workspace(&bytes, 5) != 0 || bytes != 0) return 2;
+    if (one_launch(NULL, at, at, NULL, 5) != 0 || two_launch(NULL, at, at, NULL, 1000) != 0) return 3;
+    if (one_launch(NULL, at, at, NULL, -1) != 1 || two_launch(NULL, (char *)at + 1, at, NULL, 3) != 1) return 4;
+    puts(both_error_name(both_NO_CODE));
+    return both_unload();
+}
+C
+    mv both.c both.h alone
+    ln -s "$(cd "$(dirname "$fxc")" && pwd)/tests/fake_cuda.so" alone/libcuda.so.1
+    expect 0 sh -c "cd alone && ${CC:-cc} -std=c99 -Wall -Wextra -Wpedantic -Werror -c both.c && ${CC:-cc} -w main.c both.o -ldl -lpthread -o main"
+    expect 0 env LD_LIBRARY_PATH="$PWD/alone" FAKE_CUDA_LEFT="$PWD/left" alone/main
+    holds test "$(cat out)" = both_NO_CODE
+    holds test "$(cat left)" = 0
+fi
 
 group double
 cat >double.fx <<'END'

@@ -1,4 +1,5 @@
-/* A C launcher while it is written: host_c.c writes the file, host_c_expr.c the expressions in it. */
+/* A C launcher while it is written: host_c.c and aot.c write files, host_c_kernel.c what a launch does, host_c_expr.c
+ * the expressions in it. */
 #ifndef FX_HOST_C_H
 #define FX_HOST_C_H
 
@@ -14,7 +15,36 @@ struct host_writer {
     bool is_any_alignment;                     /* addresses are not known here: ALIGN is 256 */
     const char **called;                       /* functions of launcher.h */
     int n_called;
+    const char *entries; /* where the functions of launch i stand, with its number behind */
+    const char *early;   /* whether what may start early does */
+    bool is_ahead; /* for any device of an arch, by the file's own declarations of the driver; else for the one it was
+                      loaded for, by cuda.h */
+    const struct fx_resources *compiled; /* by fx_variant.number; NULL: not known */
 };
+
+void put_c(struct host_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Without the underscore that an argument ends in. */
+const char *host_c_encoded(struct arena *a, const char *name);
+/* What follows is about this kernel: its arguments are named. */
+void host_c_begin(struct host_writer *w, const struct fx_kernel *k);
+/* The fixed text: types, with the includes above them or not; the functions called, in their order there. */
+void host_c_put_types(struct buf *out, bool includes_cuda);
+void host_c_put_functions(struct buf *out, const struct host_writer *w);
+void host_c_put_title(struct host_writer *w, const char *name);
+/* Declares the extents the caller gives; `sep` stands before the first. Returns how many. */
+int host_c_put_extents(struct host_writer *w, const char *sep);
+/* Declares, behind a first parameter, the tensors, the scalars, the workspace, extents and strides; is_outer: pointers,
+ * as a user of the file has them. */
+void host_c_put_parameters(struct host_writer *w, bool is_outer);
+/* Whether e is the same at every launch. */
+bool host_c_is_known(const struct fx_expr *e);
+/* Bytes of dynamic shared memory to ask for, 0 where a kernel has them unasked; -1 where they depend on the launch. */
+int host_c_shared(const struct fx_variant *f);
+/* Whether the size of the workspace depends on the device. */
+bool host_c_sizes_use_device(const struct fx_kernel *k);
+/* The rest of a function that returns the size of the workspace, and of one that launches. */
+void host_c_put_bytes(struct host_writer *w);
+void host_c_put_launch(struct host_writer *w);
 
 /* The name of a function of launcher.h, which is then written into the file. */
 const char *host_c_call(struct host_writer *w, const char *function);

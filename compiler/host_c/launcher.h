@@ -19,6 +19,7 @@ struct fx_choice { /* one way to run a launch */
     unsigned block; /* threads */
     bool takes_maps; /* tensor maps are its last argument */
     bool starts_early; /* before the kernel ahead of it has ended, for which it waits itself */
+    bool spills; /* more than it may: where it would be taken, another of its kind is, if one can be */
 };
 
 struct fx_ready { /* a launch, chosen */
@@ -27,10 +28,10 @@ struct fx_ready { /* a launch, chosen */
     bool takes_maps, starts_early;
 };
 
+/* ==== functions ==== */
+
 /* Of a module. */
 static CUresult fx_find_in(void *user, const char *entry, CUfunction *out) { return cuModuleGetFunction(out, (CUmodule)user, entry); }
-
-/* ==== functions ==== */
 
 static int64_t fx_add(int64_t a, int64_t b) {
     if (a == FX_BAD || b == FX_BAD || (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b)) return FX_BAD;
@@ -140,7 +141,7 @@ static long double fx_exactly(bool *ok, long double a, long double b) {
 static long double fx_floored(long double a, long double b, bool is_rest) {
     long double q = b == 0 ? 0 : a / b;
     if (b == 0) return 0;
-    if (q > -0x1p63L && q < 0x1p63L && q != 0) q = (long double)(int64_t)q - ((long double)(int64_t)q > q);
+    if (q > -9223372036854775808.0L && q < 9223372036854775808.0L && q != 0) q = (long double)(int64_t)q - ((long double)(int64_t)q > q);
     return is_rest ? a - b * q : q;
 }
 
@@ -167,19 +168,28 @@ static CUresult fx_entry(CUresult (*find)(void *user, const char *entry, CUfunct
 
 /* The first variant that is right and preferred, or the cheapest of its kind that is; else the first that is right. False when there is none. */
 static bool fx_choose(const struct fx_choice *v, int n, const CUfunction *entries, struct fx_ready *out) {
-    int chosen = -1, best = -1;
-    for (int i = 0; i < n; i++) {
-        if (!v[i].needs || (best >= 0 && (!v[i].has_cost || v[i].kind != v[best].kind))) continue;
-        if (chosen < 0 || (v[i].prefers && best < 0)) chosen = i;
-        if (!v[i].prefers) continue;
-        if (!v[i].has_cost) break;
-        const int64_t cost = v[i].cost == FX_BAD ? INT64_MAX : v[i].cost, least = best >= 0 && v[best].cost != FX_BAD ? v[best].cost : INT64_MAX;
-        if (best < 0 || cost < least) chosen = best = i;
+    int chosen = -1, spilling = -1;
+    for (int round = 0; round < 2; round++) {
+        int first = -1, best = -1;
+        for (int i = 0; i < n; i++) {
+            if (spilling >= 0 && (v[i].spills || v[i].kind != v[spilling].kind)) continue;
+            if (!v[i].needs || (best >= 0 && (!v[i].has_cost || v[i].kind != v[best].kind))) continue;
+            if (first < 0 || (v[i].prefers && best < 0)) first = i;
+            if (!v[i].prefers) continue;
+            if (!v[i].has_cost) break;
+            const int64_t cost = v[i].cost == FX_BAD ? INT64_MAX : v[i].cost, least = best >= 0 && v[best].cost != FX_BAD ? v[best].cost : INT64_MAX;
+            if (best < 0 || cost < least) first = best = i;
+        }
+        if (first >= 0) chosen = first;
+        if (chosen < 0 || !v[chosen].spills) break;
+        spilling = chosen;
     }
     if (chosen < 0) return false;
     v += chosen;
     if (v->grid < 0 || v->grid > INT32_MAX || v->shared < 0 || v->shared > INT32_MAX || v->cluster < 1 || v->cluster > 8) return false;
-    *out = (struct fx_ready){entries[chosen], (unsigned)v->grid, v->block, (unsigned)v->cluster, (unsigned)v->shared, v->takes_maps, v->starts_early};
+    out->entry = entries[chosen];
+    out->grid = (unsigned)v->grid, out->block = v->block, out->cluster = (unsigned)v->cluster, out->shared = (unsigned)v->shared;
+    out->takes_maps = v->takes_maps, out->starts_early = v->starts_early;
     return true;
 }
 
@@ -230,15 +240,21 @@ static CUresult fx_encode(const struct fx_tensor_box *m, int n, CUtensorMap *out
     return CUDA_SUCCESS;
 }
 
+/* The tensor maps that have room there: they lie at multiples of 64 bytes. */
+static CUtensorMap *fx_maps_in(uint64_t *room) { return (CUtensorMap *)(void *)(room + (64 - (uintptr_t)room % 64) % 64 / 8); }
+
 /* An empty grid has nothing to do. */
 static CUresult fx_start(const struct fx_ready *r, CUstream stream, void **args) {
+    CUlaunchAttribute early;
+    CUlaunchConfig config;
     if (r->grid == 0) return CUDA_SUCCESS;
     if (!r->starts_early) return cuLaunchKernel(r->entry, r->grid, 1, 1, r->block, 1, 1, r->shared, stream, args, NULL);
-    CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     early.value.programmaticStreamSerializationAllowed = 1;
-    CUlaunchConfig config = {.gridDimX = r->grid, .gridDimY = 1, .gridDimZ = 1, .blockDimX = r->block,
-                             .blockDimY = 1, .blockDimZ = 1, .sharedMemBytes = r->shared, .hStream = stream,
-                             .attrs = &early, .numAttrs = 1};
+    config.gridDimX = r->grid, config.blockDimX = r->block;
+    config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+    config.sharedMemBytes = r->shared, config.hStream = stream;
+    config.attrs = &early, config.numAttrs = 1;
     return cuLaunchKernelEx(&config, r->entry, args, NULL);
 }
 
@@ -254,14 +270,18 @@ static CUresult fx_start_resident(const struct fx_ready *r, int64_t sm_count, CU
 
 /* An empty grid has nothing to do. */
 static CUresult fx_start_clusters(const struct fx_ready *r, CUstream stream, void **args) {
+    CUlaunchAttribute attributes[2];
+    CUlaunchConfig config;
     if (r->grid == 0) return CUDA_SUCCESS;
-    CUlaunchAttribute attributes[2] = {{.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION}, {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION}};
+    const bool has_none = r->cluster <= 1;
+    attributes[0].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     attributes[0].value.clusterDim.x = r->cluster;
     attributes[0].value.clusterDim.y = attributes[0].value.clusterDim.z = 1;
+    attributes[1].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attributes[1].value.programmaticStreamSerializationAllowed = 1;
-    const bool has_none = r->cluster <= 1;
-    CUlaunchConfig config = {.gridDimX = r->grid, .gridDimY = 1, .gridDimZ = 1, .blockDimX = r->block,
-                             .blockDimY = 1, .blockDimZ = 1, .sharedMemBytes = r->shared, .hStream = stream,
-                             .attrs = attributes + has_none, .numAttrs = !has_none + (unsigned)r->starts_early};
+    config.gridDimX = r->grid, config.blockDimX = r->block;
+    config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+    config.sharedMemBytes = r->shared, config.hStream = stream;
+    config.attrs = attributes + has_none, config.numAttrs = !has_none + (unsigned)r->starts_early;
     return cuLaunchKernelEx(&config, r->entry, args, NULL);
 }

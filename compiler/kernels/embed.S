@@ -20,6 +20,8 @@ fx_text_\name\()_end:
     .section .rodata
     text prelude, front/prelude.fx
     text launcher, host_c/launcher.h
+    text tensor_maps, host_c/tensor_maps.h
+    text ahead, host_c/ahead.h
 #define PIECE(name, title) text name, kernels/name.cuh ;
 #include "kernels/pieces.def"
 

@@ -142,6 +142,8 @@ fx_status act_on_blocks(const struct command *cmd, const struct spec *spec, cons
 fx_status compile_spec(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out);
 /* Prints none of them: *out is set, and to be closed, whenever the compiler got as far as having messages. */
 fx_status compile_request(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out);
+/* Prints those of one compilation, which may be NULL, in the form asked for. */
+fx_status report_messages(const struct command *cmd, const fx_compilation *c);
 /* Whether messages are for machines: then nothing else that belongs to a successful run stands on stderr. */
 bool wants_json(const struct command *cmd);
 /* The only operand of a subcommand that takes one. */
@@ -317,6 +319,7 @@ fx_status command_bench(const struct command *cmd);
 fx_status command_explain(const struct command *cmd);
 fx_status command_trace(const struct command *cmd);
 fx_status command_annotate(const struct command *cmd);
+fx_status command_aot(const struct command *cmd);
 fx_status command_doctor(const struct command *cmd);
 
 #endif

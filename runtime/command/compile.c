@@ -125,6 +125,15 @@ bool wants_json(const struct command *cmd) {
     return format && !strcmp(format, "json");
 }
 
+fx_status report_messages(const struct command *cmd, const fx_compilation *c) {
+    struct report report;
+    fx_status status = report_begin(cmd, &report);
+    if (status != FX_OK) return status;
+    if (c) report_add(&report, c);
+    report_end(&report);
+    return FX_OK;
+}
+
 fx_status compile_spec(const struct request *r, const char *arch, bool oracle_only, fx_compilation **out) {
     struct report report;
     fx_status status = report_begin(r->cmd, &report);

@@ -21,7 +21,8 @@ static int n_args;               /* of the kernels launched */
 static uint64_t arguments[MAX_ARGS];
 static int primary, foreign, static_shared;
 static int resident = 2;         /* blocks an SM holds of any kernel */
-static int version = 13000, capability = 90;
+static int version = 13000, capability = 90, most_shared = 232448;
+static void *launched;           /* what was launched last */
 static char spilling[64];        /* the entry whose threads have local memory, "" for none */
 static int spilled_bytes;        /* so much */
 static _Thread_local void *stack[MAX_DEPTH];
@@ -45,10 +46,12 @@ int fake_cuda_live(void) { return n_live; }
 int fake_cuda_depth(void) { return depth; }
 void fake_cuda_take_arguments(int n) { n_args = n; }
 uint64_t fake_cuda_argument(int i) { return arguments[i]; }
+void *fake_cuda_launched(void) { return launched; }
 void fake_cuda_device(int driver_version, int compute_capability) {
     version = driver_version;
     capability = compute_capability;
 }
+void fake_cuda_share(int n_bytes) { most_shared = n_bytes; }
 void fake_cuda_spill(const char *entry, int n_bytes) {
     snprintf(spilling, sizeof spilling, "%s", entry);
     spilled_bytes = n_bytes;
@@ -139,7 +142,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     *value = attribute == 16   ? 132
              : attribute == 75 ? capability / 10
              : attribute == 76 ? capability % 10
-             : attribute == 97 ? 232448
+             : attribute == 97 ? most_shared
                                : 0;
     return 0;
 }
@@ -192,20 +195,45 @@ int cuFuncSetAttribute(void *function, int attribute, int value) {
     return 0;
 }
 
+int cuLibraryLoadData(void **library, const void *image, int *options, void **values, unsigned n, int *library_options,
+    void **library_values, unsigned n_library) {
+    CALL(" %.60s%s", (const char *)image, options || values || library_options || library_values || n || n_library ? " options" : "");
+    *library = hand_out(1);
+    return 0;
+}
+int cuLibraryUnload(void *library) { CALL("%s", ""); return take_back(library); }
+int cuLibraryGetKernel(void **kernel, void *library, const char *name) {
+    CALL(" %s%s", name, library ? "" : " NULL");
+    *kernel = (void *)name; /* what is emitted holds it */
+    return 0;
+}
+int cuKernelSetAttribute(int attribute, int value, void *kernel, int device) {
+    CALL(" %d %d %s %d", attribute, value, (const char *)kernel, device);
+    return 0;
+}
+
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks, void *function, int block, size_t shared) {
     IN_CONTEXT(" block %d shared %zu%s", block, shared, function ? "" : " NULL");
     *n_blocks = resident;
     return 0;
 }
 
-static void keep_arguments(void **given) {
+static void keep_arguments(void *function, void **given) {
+    launched = function;
     for (int i = 0; i < n_args && i < MAX_ARGS; i++) memcpy(&arguments[i], given[i], sizeof arguments[i]);
 }
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
     unsigned shared, void *stream, void **given, void **extra) {
     IN_CONTEXT(" grid %u %u %u block %u %u %u shared %u stream %d%s%s", gx, gy, gz, bx, by, bz, shared, stream != NULL,
                function ? "" : " NULL", extra ? " extra" : "");
-    keep_arguments(given);
+    keep_arguments(function, given);
+    return 0;
+}
+int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+    unsigned shared, void *stream, void **given) {
+    IN_CONTEXT(" grid %u %u %u block %u %u %u shared %u stream %d%s", gx, gy, gz, bx, by, bz, shared, stream != NULL,
+               function ? "" : " NULL");
+    keep_arguments(function, given);
     return 0;
 }
 struct config {
@@ -222,7 +250,7 @@ int cuLaunchKernelEx(const struct config *c, void *function, void **given, void 
         c->block[0], c->shared, c->stream != NULL, c->n, c->attributes->id, c->attributes->cluster[0],
         c->attributes->id == 4 ? c->attributes->cluster[1] : 0, c->attributes->id == 4 ? c->attributes->cluster[2] : 0,
         function ? "" : " NULL", extra ? " extra" : "");
-    keep_arguments(given);
+    keep_arguments(function, given);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What fxc emits, in programs that have neither its compiler nor its runtime: a C program with the launcher, and an operator of PyTorch.
+# What fxc emits, in programs that have neither its compiler nor its runtime: a C program with the launcher, files compiled ahead of time beside the runtime, and an operator
+# of PyTorch.
 #
 # Input: loading.sh BUILD_DIR. Output: a line a way, and a closing line `N ok, M failed, K not checked`; not checked is what lacks a compiler, cuda.h, nvcc, PyTorch or a
 # GPU, and says which. Exit 1 when M is not 0. PYTHON and NVCC name others than python3 and nvcc; ARCH another arch than sm_90a for the C program.
@@ -84,6 +85,16 @@ elif build_launcher; then
         try "C program, cubin of nvcc" "$work/launch" "$work/nvcc.cubin"
     fi
 fi
+# Files compiled ahead of time, beside the runtime: the same bytes, and what a launch costs.
+build_ahead() {
+    for spec in attention linear norm; do
+        step "ahead of time" "$fxc" aot tests/gpu/ahead/$spec.fx $(sed -n '1s/^# args: //p' tests/gpu/ahead/$spec.fx) --arch=sm_80,sm_90a -o "$work/ahead_$spec" || return 1
+        step "ahead of time" ${CC:-cc} -std=c99 -O2 -Wall -Wextra -Wpedantic -Werror -c -o "$work/$spec.o" "$work/ahead_$spec.c" || return 1
+    done
+    step "ahead of time" ${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -Werror -I"$work" -Icompiler -Iruntime tests/gpu/ahead/equal.c "$work/attention.o" "$work/linear.o" "$work/norm.o" \
+        "$dir/libfx.a" -ldl -lpthread -lm -o "$work/equal"
+}
+build_ahead && try "ahead of time" "$work/equal" tests/gpu/ahead -t
 [ -n "${CUDA_HOME:-}" ] || [ -z "$toolkit" ] || export CUDA_HOME="$toolkit"
 try "PyTorch, load_inline" "${PYTHON:-python3}" $folder/load_inline.py "$fxc"
 try "PyTorch, the package" "${PYTHON:-python3}" tests/gpu/package.py "$dir/libfx.so"

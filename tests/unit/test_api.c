@@ -72,6 +72,13 @@ START_TEST(compilations_that_are_null) {
     REFUSES(fx_evaluate(NULL, "f", &host, 1, 0, NULL, 1, &value, NULL, FX_BOUND_WORST, NULL, message, sizeof message));
     ck_assert_str_eq(message, "the compilation is NULL");
     REFUSES(fx_evaluate(NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL, FX_BOUND_WORST, NULL, NULL, 0));
+    char *text = message;
+    const struct fx_image no_plan = {0};
+    REFUSES(fx_ahead(NULL, 1, "t", false, &text));
+    ck_assert_ptr_null(text);
+    REFUSES(fx_ahead(&no_plan, 1, "t", false, &text));
+    REFUSES(fx_ahead(&no_plan, 1, NULL, true, &text));
+    REFUSES(fx_ahead(&no_plan, 1, "t", true, NULL));
     ck_assert_ptr_null(fx_find_kernel(NULL, NULL));
     ck_assert_int_eq(fx_entry_count(NULL), 0);
     ck_assert(fx_is_within(NULL, 1, FX_F32, 1, 1, 0, NULL));

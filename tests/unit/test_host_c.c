@@ -141,7 +141,7 @@ static void run_compiler(const char *compiler, const char *source, const char *f
 static void compile(const char *source, const char *flags, const char *out) {
     char compiler[300];
     const char *cc = getenv("CC");
-    snprintf(compiler, sizeof compiler, "%s -std=c11 -O1", cc && *cc ? cc : "cc");
+    snprintf(compiler, sizeof compiler, "%s -std=c99 -O1 -Wpedantic", cc && *cc ? cc : "cc");
     run_compiler(compiler, source, flags, out);
 }
 
@@ -149,7 +149,7 @@ static void compile(const char *source, const char *flags, const char *out) {
 static void check_cxx(const char *source, const char *flags) {
     char compiler[300];
     const char *cxx = getenv("FX_CXX");
-    snprintf(compiler, sizeof compiler, "%s -x c++ -std=c++17 -fsyntax-only -Wno-missing-field-initializers", cxx && *cxx ? cxx : "g++");
+    snprintf(compiler, sizeof compiler, "%s -x c++ -std=c++17 -fsyntax-only -Wpedantic", cxx && *cxx ? cxx : "g++");
     run_compiler(compiler, source, flags, "/dev/null");
 }
 
@@ -160,7 +160,7 @@ static const char *cuda_include(void) {
         if (!homes[i]) continue;
         snprintf(path, sizeof path, "%s/include/cuda.h", homes[i]);
         if (access(path, R_OK)) continue;
-        snprintf(path, sizeof path, "-I%s/include", homes[i]);
+        snprintf(path, sizeof path, "-isystem %s/include", homes[i]);
         return path;
     }
     return NULL;

@@ -1,0 +1,463 @@
+/* What a C launcher does of one kernel of a plan, whoever loads it: names of its arguments, the fixed text it needs,
+ * the size of the workspace, refusals, the choice of variants, tensor maps, the launches.
+ *
+ * In: a plan, nothing else. Out: text that is C99 and C++17; of the spec only re-encoded identifiers and numbers reach
+ * it. What it computes at launch are expressions of the plan (host_c_expr.c). host_c.c and aot.c put files together. */
+#include <limits.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "host_c/host_c.h"
+#include "seam/print.h"
+#include "symbolic/plan_expr.h"
+
+enum { DEFAULT_SHARED = 48 * 1024 }; /* bytes of dynamic shared memory a kernel has without asking */
+
+void put_c(struct host_writer *w, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(w->out, fmt, ap);
+    va_end(ap);
+}
+
+/* ---- names ---- */
+
+const char *host_c_encoded(struct arena *a, const char *name) {
+    return name_encoded(a, (struct name){name, (uint32_t)strlen(name)});
+}
+
+/* `a_` of {"a"}, `a_stride_b_` of {"a", "b"}: the trailing underscore keeps arguments apart from keywords, macros and
+ * what this file names itself. */
+static const char *take_argument(struct identifiers *s, const char *name, const char *stride_of) {
+    const char *base = host_c_encoded(s->arena, name);
+    return identifiers_take(s, stride_of
+                                   ? arena_printf(s->arena, "%s_stride_%s_", base, host_c_encoded(s->arena, stride_of))
+                                   : arena_printf(s->arena, "%s_", base));
+}
+
+/* The emitter's own name of a buffer, encoded already; any other bytes become a name too. */
+static const char *buffer_name(struct arena *a, const char *name) {
+    size_t len = strlen(name);
+    char *word = arena_printf(a, "%s%s", *name ? name : "buffer", len && name[len - 1] == '_' ? "" : "_");
+    for (char *c = word; *c; c++)
+        if (!is_word_byte(*c)) *c = 'x';
+    return word;
+}
+
+void host_c_begin(struct host_writer *w, const struct fx_kernel *k) {
+    w->k = k;
+    struct identifiers scope = {.arena = w->arena};
+    w->params = NEW_ARRAY(w->arena, const char *, k->n_params + 1);
+    w->buffers = NEW_ARRAY(w->arena, const char *, k->n_buffers + 1);
+    w->extents = NEW_ARRAY(w->arena, const char *, k->n_extents + 1);
+    w->strides = NEW_ARRAY(w->arena, const char *, fx_stride_index(k->n_params, 0) + 1);
+    for (int i = 0; i < k->n_params; i++) w->params[i] = take_argument(&scope, k->params[i].name, NULL);
+    for (int i = 0; i < k->n_extents; i++) w->extents[i] = take_argument(&scope, k->extents[i].name, NULL);
+    for (int i = 0; i < k->n_params; i++)
+        for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++)
+            w->strides[fx_stride_index(i, j)] = take_argument(
+                &scope, k->params[i].name, k->extents[k->params[i].extents[j]].name);
+    for (int i = 0; i < k->n_buffers; i++)
+        w->buffers[i] = identifiers_take(&scope, buffer_name(w->arena, k->buffers[i].name));
+}
+
+/* ---- the fixed text: launcher.h ---- */
+
+extern const char fx_text_launcher[];
+
+static const char mark[] = "/* ==== functions ==== */\n\n";
+
+const char *host_c_call(struct host_writer *w, const char *function) {
+    for (int i = 0; i < w->n_called; i++)
+        if (strcmp(w->called[i], function) == 0) return function;
+    PUSH(w->arena, w->called, w->n_called) = function;
+    return function;
+}
+
+void host_c_put_types(struct buf *out, bool includes_cuda) {
+    const char *from = strstr(fx_text_launcher, includes_cuda ? "#include " : "#define ");
+    buf_put(out, from, (size_t)(strstr(from, mark) - from));
+}
+
+/* Whether the paragraph defines the function: its name stands before the first parenthesis of the line that begins with
+ * `static`. */
+static bool defines(const char *paragraph, const char *function) {
+    const char *line = strncmp(paragraph, "static", 6) == 0 ? paragraph : strstr(paragraph, "\nstatic") + 1;
+    size_t n = strlen(function);
+    const char *end = strchr(line, '(');
+    return (size_t)(end - line) > n && (end[-(long)n - 1] == ' ' || end[-(long)n - 1] == '*') &&
+           strncmp(end - n, function, n) == 0;
+}
+
+void host_c_put_functions(struct buf *out, const struct host_writer *w) {
+    for (const char *at = strstr(fx_text_launcher, mark) + sizeof mark - 1, *end; *at; at = end) {
+        end = strstr(at, "\n\n");
+        end = end ? end + 2 : at + strlen(at);
+        for (int i = 0; i < w->n_called; i++)
+            if (defines(at, w->called[i])) buf_printf(out, "%.*s%s", (int)(end - at), at, *end ? "" : "\n");
+    }
+}
+
+/* ---- a kernel ---- */
+
+const char *host_c_scalar_type(enum fx_dtype t) {
+    static const char *const types[3][4] = {
+        {"uint8_t", "uint16_t", "uint32_t", "uint64_t"},
+        {"int8_t", "int16_t", "int32_t", "int64_t"},
+        {"uint8_t", "uint16_t", "float", "double"},
+    };
+    enum fx_dtype_class class = fx_dtype_class_of(t);
+    int bits = fx_dtype_bits(t);
+    if (class == FX_CLASS_B) return "bool";
+    return types[class == FX_CLASS_U   ? 0
+                 : class == FX_CLASS_S ? 1
+                                       : 2][bits == 64   ? 3
+                                            : bits == 32 ? 2
+                                            : bits == 16 ? 1
+                                                         : 0];
+}
+
+static void put_shape(struct host_writer *w, const struct fx_param *p) {
+    if (p->is_scalar && p->has_value) put_c(w, " = %.9g", p->value);
+    if (p->is_scalar) return;
+    put_c(w, "[");
+    for (int i = 0; i < p->rank; i++) {
+        const struct fx_extent *e = &w->k->extents[p->extents[i]];
+        put_c(w, "%s%s", i ? "," : "", w->extents[p->extents[i]]);
+        if (e->value >= 0) put_c(w, "=%lld", (long long)e->value);
+    }
+    put_c(w, p->is_strided ? "] strided" : "]");
+}
+
+void host_c_put_title(struct host_writer *w, const char *name) {
+    put_c(w, "/* ---- %s ----\n *\n", name);
+    for (int i = 0; i < w->k->n_params; i++) {
+        const struct fx_param *p = &w->k->params[i];
+        put_c(w, " *   %-6s %s: %s", plan_param_role(p), w->params[i], fx_dtype_name(p->dtype));
+        put_shape(w, p);
+        put_c(w, "\n");
+    }
+    put_c(w, " */\n\n");
+}
+
+int host_c_put_extents(struct host_writer *w, const char *sep) {
+    int n = 0;
+    for (int i = 0; i < w->k->n_extents; i++)
+        if (w->k->extents[i].value < 0) put_c(w, "%slong long %s", n++ ? ", " : sep, w->extents[i]);
+    return n;
+}
+
+bool host_c_is_known(const struct fx_expr *e) {
+    for (int i = 0; i < e->n; i++)
+        if (e->terms[i].op > FX_T_CONST && e->terms[i].op <= FX_T_LAST_LEAF) return false;
+    return true;
+}
+
+/* A refusal when some extent is out of range; nothing where the spec fixes them all. */
+static void put_extent_check(struct host_writer *w, const char *result) {
+    int n = 0;
+    for (int i = 0; i < w->k->n_extents; i++) {
+        if (w->k->extents[i].value >= 0) continue;
+        put_c(w, "%s!%s(%s)", n++ ? " || " : "    if (", host_c_call(w, "fx_is_extent"), w->extents[i]);
+    }
+    if (n) put_c(w, ") return %s;\n", result);
+}
+
+/* The size of each buffer of a partition, and where it lies in the workspace; `bytes` is that of all. */
+static void put_layout(struct host_writer *w, const struct fx_partition *p) {
+    const struct fx_kernel *k = w->k;
+    put_c(w, "    const int64_t sizes[] = {\n");
+    w->is_any_alignment = true;
+    for (int i = p->first_buffer; i < p->first_buffer + p->n_buffers; i++)
+        put_c(w, "        %s, /* %s */\n", host_c_value(w, &k->buffers[i].bytes), w->buffers[i]);
+    w->is_any_alignment = false;
+    put_c(w, "    };\n    size_t offsets[%d];\n    const size_t bytes = %s(sizes, %d, offsets);\n", p->n_buffers,
+        host_c_call(w, "fx_place"), p->n_buffers);
+}
+
+/* What is done where partition `number` is taken stands between this and close_partition, and ends in a return: of
+ * several the first whose condition holds is met. */
+static struct fx_partition open_partition(struct host_writer *w, int number) {
+    const struct fx_partition p = fx_get_partition(w->k, number);
+    w->is_any_alignment = true;
+    if (number + 1 < w->k->n_partitions) put_c(w, "    if (%s) { /* %s */\n", host_c_condition(w, &p.takes), p.name);
+    w->is_any_alignment = false;
+    return p;
+}
+
+static void close_partition(struct host_writer *w, int number) {
+    if (number + 1 < w->k->n_partitions) put_c(w, "    }\n");
+}
+
+/* Whether a buffer's size depends on the device. */
+bool host_c_sizes_use_device(const struct fx_kernel *k) {
+    for (int i = 0; i < k->n_buffers; i++)
+        if (expr_has(&k->buffers[i].bytes, FX_T_SM_COUNT, 0)) return true;
+    for (int i = 0; k->n_buffers && i < k->n_partitions; i++)
+        if (expr_has(&k->partitions[i].takes, FX_T_SM_COUNT, 0)) return true;
+    return false;
+}
+
+void host_c_put_bytes(struct host_writer *w) {
+    put_extent_check(w, "SIZE_MAX");
+    for (int i = w->k->n_buffers ? 0 : fx_partition_count(w->k) - 1; i < fx_partition_count(w->k); i++) {
+        const struct fx_partition p = w->k->n_buffers ? open_partition(w, i) : (struct fx_partition){0};
+        if (p.n_buffers) put_layout(w, &p);
+        put_c(w, "    return %s;\n", p.n_buffers ? "bytes" : "0");
+        close_partition(w, i);
+    }
+    put_c(w, "}\n\n");
+}
+
+int host_c_shared(const struct fx_variant *f) {
+    static const struct fx_env nothing; /* what is known needs none */
+    int64_t bytes = 0;
+    if (!host_c_is_known(&f->smem)) return -1;
+    if (!fx_expr_eval(&f->smem, &nothing, &bytes) || bytes <= DEFAULT_SHARED) return 0;
+    return bytes < INT_MAX ? (int)bytes : INT_MAX;
+}
+
+/* Where the device is known at the launch alone, one that asks for more shared memory than it has is not right there.
+ */
+static const char *shared_need(struct host_writer *w, const struct fx_variant *f) {
+    int bytes = w->is_ahead ? host_c_shared(f) : 0;
+    return bytes > 0 ? arena_printf(w->arena, "%d <= m->max_shared && ", bytes) : "";
+}
+
+/* The variants of launch i with what they come to for these arguments, and the choice. */
+static void put_choice(struct host_writer *w, int i) {
+    const struct fx_launch *l = &w->k->launches[i];
+    put_c(w, "    const struct fx_choice variants%d[] = {\n", i);
+    for (int v = 0; v < l->n_variants; v++) {
+        const struct fx_variant *f = &l->variants[v];
+        const char *early = f->starts_early ? w->early : "false";
+        put_c(w, "        {/* %s */\n", f->entry);
+        const char *fits = shared_need(w, f), *needs = host_c_condition(w, &f->needs);
+        put_c(w, *fits ? "         %s(%s), /* needs */\n" : "         %s%s, /* needs */\n", fits, needs);
+        put_c(w, "         %s, /* prefers */\n", host_c_condition(w, &f->prefers));
+        if (f->cost.n) put_c(w, "         true, %d, %s, /* its kind and cost */\n", f->kind, host_c_value(w, &f->cost));
+        else put_c(w, "         false, %d, 0, /* its kind; it has no cost */\n", f->kind);
+        put_c(w, "         %s, /* grid */\n", host_c_value(w, &f->grid));
+        put_c(w, "         %s, /* bytes of shared memory */\n", host_c_value(w, &f->smem));
+        put_c(w, "         %s, %d, %s, %s, %s}, /* cluster and block; takes_maps, starts_early, spills */\n",
+            f->cluster.n ? host_c_value(w, &f->cluster) : "1", f->block, f->takes_maps ? "true" : "false", early,
+            w->compiled && fx_is_passed_over(l, v, &w->compiled[f->number]) ? "true" : "false");
+    }
+    put_c(w, "    };\n    if (!%s(variants%d, %d, %s%d, &ready[%d])) return CUDA_ERROR_INVALID_VALUE;\n",
+        host_c_call(w, "fx_choose"), i, l->n_variants, w->entries, i, i);
+}
+
+static const char *argument_name(const struct host_writer *w, const struct fx_arg *a) {
+    const char *const *names[] = {[FX_ARG_PARAM] = w->params,
+        [FX_ARG_BUFFER] = w->buffers,
+        [FX_ARG_EXTENT] = w->extents,
+        [FX_ARG_STRIDE] = w->strides};
+    return names[a->kind][a->index];
+}
+
+/* Where the pixels of a map in im2col mode are; zeros of any other. */
+static void put_corners(struct host_writer *w, const struct fx_map *m) {
+    int n = m->is_im2col ? m->rank - 2 : 0;
+    put_c(w, ", {%s", n ? "" : "0");
+    for (int d = 0; d < n; d++) put_c(w, "%s%s", d ? ", " : "", host_c_value(w, &m->first[d]));
+    put_c(w, "}, {%s", n ? "" : "0");
+    for (int d = 0; d < n; d++) put_c(w, "%s%s", d ? ", " : "", host_c_value(w, &m->last[d]));
+    put_c(w, "}, {%s", n ? "" : "0");
+    for (int d = 0; d < n; d++) put_c(w, "%s%d", d ? ", " : "", m->steps[d]);
+    put_c(w, "}");
+}
+
+/* The tensor maps of launch i, as `maps`. */
+static void put_maps(struct host_writer *w, int i) {
+    const struct fx_launch *l = &w->k->launches[i];
+    put_c(w, "        const struct fx_tensor_box maps_of[] = {\n");
+    for (int j = 0; j < l->n_maps; j++) {
+        const struct fx_map *m = &l->maps[j];
+        put_c(w, "            {%s, CU_TENSOR_MAP_DATA_TYPE_%s, %d, %d, %s, {", argument_name(w, &m->base),
+            m->dtype == FX_F16    ? "FLOAT16"
+            : m->dtype == FX_BF16 ? "BFLOAT16"
+            : m->dtype == FX_U32  ? "UINT32"
+            : m->is_stored        ? "FLOAT32"
+                                  : "TFLOAT32",
+            fx_dtype_bits(m->dtype) / 8, m->rank, host_c_value(w, &m->offset));
+        for (int d = 0; d < m->rank; d++) put_c(w, "%s%s", d ? ", " : "", host_c_value(w, &m->extents[d]));
+        put_c(w, "}, {");
+        for (int d = 0; d < m->rank; d++) put_c(w, "%s%s", d ? ", " : "", host_c_value(w, &m->strides[d]));
+        put_c(w, "}, {");
+        for (int d = 0; d < m->rank; d++) put_c(w, "%s%d", d ? ", " : "", m->box[d]);
+        put_c(w, "}, %s, %s", m->is_tail ? "true" : "false", m->is_im2col ? "true" : "false");
+        put_corners(w, m);
+        put_c(w, "},\n");
+    }
+    put_c(w, "        };\n");
+    if (w->is_ahead) /* its own CUtensorMap is not aligned as the driver wants it */
+        put_c(w, "        uint64_t room[16 * %d + 8];\n        CUtensorMap *const maps = %s(room);\n", l->n_maps,
+            host_c_call(w, "fx_maps_in"));
+    else put_c(w, "        CUtensorMap maps[%d];\n", l->n_maps);
+    put_c(w, "        if (ready[%d].grid && ready[%d].takes_maps) r = %s(maps_of, %d, maps);\n", i, i,
+        host_c_call(w, "fx_encode"), l->n_maps);
+}
+
+static void put_start(struct host_writer *w, int i) {
+    const struct fx_launch *l = &w->k->launches[i];
+    bool has_clusters = false;
+    for (int v = 0; v < l->n_variants; v++) has_clusters |= l->variants[v].cluster.n > 0;
+    put_c(w, "    if (r == CUDA_SUCCESS) {\n");
+    if (l->n_maps) put_maps(w, i);
+    put_c(w, "        void *args[] = {");
+    for (int a = 0; a < l->n_args; a++) put_c(w, "%s&%s", a ? ", " : "", argument_name(w, &l->args[a]));
+    put_c(w, "%s};\n        %sr = %s(&ready[%d], %sstream, args);\n    }\n",
+        l->n_maps   ? ", maps"
+        : l->n_args ? ""
+                    : "NULL",
+        l->n_maps ? "if (r == CUDA_SUCCESS) " : "",
+        host_c_call(w, l->is_cooperative ? "fx_start_resident"
+                       : has_clusters    ? "fx_start_clusters"
+                                         : "fx_start"),
+        i, l->is_cooperative ? "m->sm_count, " : "");
+}
+
+/* Elements, or words, along an axis of a parameter. */
+static const char *axis_length(struct host_writer *w, const struct fx_param *p, int axis) {
+    const struct fx_extent *e = &w->k->extents[p->extents[axis]];
+    const char *n = e->value >= 0 ? arena_printf(w->arena, "%lld", (long long)e->value) : w->extents[p->extents[axis]];
+    return p->packed.factor && p->packed.axis == axis
+               ? arena_printf(w->arena, "(%s + %d) / %d", n, p->packed.factor - 1, p->packed.factor)
+               : n;
+}
+
+/* Where an axis has one element, or the tensor none, any stride will do: it is 0. */
+static void put_strides(struct host_writer *w) {
+    for (int i = 0; i < w->k->n_params; i++) {
+        const struct fx_param *p = &w->k->params[i];
+        for (int j = 0; p->is_strided && j < p->rank; j++) {
+            const char *stride = w->strides[fx_stride_index(i, j)];
+            put_c(w, "    if (%s == 1", axis_length(w, p, j));
+            for (int axis = 0; axis < p->rank; axis++) put_c(w, " || %s == 0", axis_length(w, p, axis));
+            put_c(w, ") %s = 0;\n    (void)%s;\n", stride, stride);
+        }
+    }
+}
+
+/* Whether every launch has a way to run. */
+static bool is_launchable(const struct fx_kernel *k) {
+    for (int i = 0; i < k->n_launches; i++)
+        if (k->launches[i].n_variants == 0) return false;
+    return k->n_launches > 0;
+}
+
+/* Whether launches of p take it. */
+static bool is_argument_of(
+    const struct fx_kernel *k, const struct fx_partition *p, enum fx_arg_kind kind, int index) {
+    for (int i = p->first_launch; is_launchable(k) && i < p->first_launch + p->n_launches; i++)
+        for (int a = 0; a < k->launches[i].n_args; a++)
+            if (k->launches[i].args[a].kind == kind && k->launches[i].args[a].index == index) return true;
+    return false;
+}
+
+static bool is_argument(const struct fx_kernel *k, enum fx_arg_kind kind, int index) {
+    const struct fx_partition all = fx_get_partition(k, -1);
+    return is_argument_of(k, &all, kind, index);
+}
+
+/* Refuses tensors that are not aligned to their elements, or as the spec promises: what every variant takes for
+ * granted. */
+static void put_alignment_check(struct host_writer *w) {
+    int n = 0;
+    for (int i = 0; i < w->k->n_params; i++) {
+        const struct fx_param *p = &w->k->params[i];
+        int bytes = fx_dtype_bits(fx_argument_dtype(p)) / 8;
+        if (bytes < p->align) bytes = p->align;
+        if (p->is_scalar || bytes <= 1) continue;
+        put_c(w, "%s%s %% %d != 0", n++ ? " || " : "    if (", w->params[i], bytes);
+    }
+    if (n) put_c(w, ") return CUDA_ERROR_INVALID_VALUE;\n");
+}
+
+/* Refusals where a `require` does not hold. */
+static void put_checks(struct host_writer *w) {
+    const struct fx_kernel *k = w->k;
+    bool has_ok = false;
+    for (int i = 0; i < k->n_checks; i++) {
+        const struct fx_expr *e = &k->checks[i].holds;
+        if (e->n && !expr_is_on_scalars(e))
+            put_c(w, "    if (!(%s)) return CUDA_ERROR_INVALID_VALUE;\n", host_c_condition(w, e));
+        if (!expr_is_on_scalars(e)) continue;
+        put_c(w, "%s    if (!%s || !ok) return CUDA_ERROR_INVALID_VALUE;\n", has_ok ? "" : "    bool ok = true;\n",
+            host_c_condition_on_scalars(w, e));
+        has_ok = true;
+    }
+}
+
+/* Where the buffers of a partition are. */
+static void put_buffers(struct host_writer *w, const struct fx_partition *p) {
+    if (!p->n_buffers) return;
+    put_layout(w, p);
+    put_c(w, "    if (bytes == SIZE_MAX || (bytes != 0 && (workspace == 0 || workspace %% 256 != 0))) "
+             "return CUDA_ERROR_INVALID_VALUE;\n");
+    for (int i = p->first_buffer; i < p->first_buffer + p->n_buffers; i++)
+        if (is_argument_of(w->k, p, FX_ARG_BUFFER, i))
+            put_c(w, "    CUdeviceptr %s = workspace + offsets[%d];\n", w->buffers[i], i - p->first_buffer);
+}
+
+/* Refusals that concern the arguments alone, and what the launches take besides them. */
+static void put_arguments(struct host_writer *w) {
+    const struct fx_kernel *k = w->k;
+    put_extent_check(w, "CUDA_ERROR_INVALID_VALUE");
+    put_alignment_check(w);
+    for (int i = 0; i < k->n_params; i++)
+        if (!is_argument(k, FX_ARG_PARAM, i)) put_c(w, "    (void)%s;\n", w->params[i]);
+    put_strides(w);
+    put_checks(w);
+    for (int i = 0; i < k->n_extents; i++)
+        if (k->extents[i].value >= 0 && is_argument(k, FX_ARG_EXTENT, i))
+            put_c(w, "    long long %s = %lld;\n", w->extents[i], (long long)k->extents[i].value);
+    if (!k->n_buffers) put_c(w, "    (void)workspace;\n");
+}
+
+void host_c_put_parameters(struct host_writer *w, bool is_outer) {
+    const struct fx_kernel *k = w->k;
+    for (int i = 0; i < k->n_params; i++) {
+        const struct fx_param *p = &k->params[i];
+        put_c(w, ",%s%s%s", i ? " " : "\n    ",
+            p->is_scalar   ? host_c_scalar_type(p->dtype)
+            : !is_outer    ? "CUdeviceptr"
+            : p->is_output ? "void *"
+                           : "const void *",
+            is_outer && !p->is_scalar ? "" : " ");
+        put_c(w, "%s", w->params[i]);
+    }
+    put_c(w, is_outer ? ",\n    void *workspace" : ",\n    CUdeviceptr workspace");
+    host_c_put_extents(w, ", ");
+    for (int i = 0; i < k->n_params; i++)
+        for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++)
+            put_c(w, ", long long %s", w->strides[fx_stride_index(i, j)]);
+}
+
+void host_c_put_launch(struct host_writer *w) {
+    const struct fx_kernel *k = w->k;
+    put_arguments(w);
+    if (!is_launchable(k)) {
+        for (int i = 0; i < fx_partition_count(k); i++) {
+            const struct fx_partition p = open_partition(w, i);
+            put_buffers(w, &p);
+            close_partition(w, i);
+        }
+        put_c(w, "    (void)m, (void)stream;\n    return %s;\n}\n\n",
+            k->n_launches ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_SUCCESS");
+        return;
+    }
+    if (w->is_ahead) put_c(w, "    (void)m;\n");
+    for (int i = 0; i < fx_partition_count(k); i++) {
+        const struct fx_partition p = open_partition(w, i);
+        const int end = p.first_launch + p.n_launches;
+        put_buffers(w, &p);
+        put_c(w, "    struct fx_ready ready[%d];\n", end);
+        for (int l = p.first_launch; l < end; l++) put_choice(w, l);
+        put_c(w, "    CUresult r = CUDA_SUCCESS;\n");
+        for (int l = p.first_launch; l < end; l++) put_start(w, l);
+        put_c(w, "    return r;\n");
+        close_partition(w, i);
+    }
+    put_c(w, "}\n\n");
+}
