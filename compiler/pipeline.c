@@ -21,6 +21,8 @@ static const struct pass passes[] = {
     {"access", pass_access, false, true, "before algebra, which looks through no access", NULL},
     {"algebra", pass_algebra, false, false, "after access, and before fuse, which decides on what is left to compute",
         "canonicalise"},
+    {"windows", pass_windows, false, false,
+        "after algebra, which brings accesses to the leaves and would see through what is stored, and before dce", NULL},
     {"share", pass_share, false, false,
         "after algebra, which looks into no run, and before partial, which begins reductions of what runs share", NULL},
     {"partial", pass_partial, false, false,

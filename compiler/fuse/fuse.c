@@ -44,6 +44,11 @@ static void put_first(struct buffer *b, const int *first, int n_first) {
 static void choose_order(struct fuser *f, struct buffer *b, const struct node *reader) {
     const struct node *v = b->value;
     b->n_axes = 0;
+    if (node_is_stored(v)) {
+        b->n_axes = v->n_at;
+        memcpy(b->axes, v->at, sizeof b->axes);
+        return;
+    }
     for (int late = 0; late < 2; late++)
         for (int i = 0; i < v->n_axes; i++) {
             bool is_late = false;

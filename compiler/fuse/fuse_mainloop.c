@@ -133,7 +133,7 @@ static int loops_below(struct fuser *f, const struct node *n, struct node **foun
     for (int i = n->id; i >= 0; i--) {
         struct node *at = f->g->nodes[i];
         if (f->mark[i] != reached) continue;
-        if (at->kind == N_REDUCE || at->kind == N_SCAN) found[n_found++] = at;
+        if (at->kind == N_REDUCE || at->kind == N_SCAN || node_is_stored(at)) found[n_found++] = at;
         else
             for (int a = 0; a < at->n_args; a++) f->mark[at->args[a]->id] = reached;
     }
@@ -162,7 +162,7 @@ static bool is_unfolded(struct fuser *f, const struct node *n) {
     for (int i = n->id; i >= 0; i--) {
         const struct node *at = g->nodes[i];
         if (f->mark[i] != reached) continue;
-        if (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN)
+        if (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN || node_is_stored(at))
             read += nominal_size(g, at->axes, at->n_axes);
         else
             for (int a = 0; a < at->n_args; a++) f->mark[at->args[a]->id] = reached;
@@ -170,15 +170,32 @@ static bool is_unfolded(struct fuser *f, const struct node *n) {
     return nominal_size(g, n->axes, n->n_axes) > 2 * read;
 }
 
+/* The buffer of a value that is stored in an order of its own. */
+static int need_stored(struct fuser *f, struct node *n) {
+    const struct graph *g = f->g;
+    const struct node *of = n;
+    while (of->kind == N_CAST || of->kind == N_ACCESS) of = of->args[0];
+    const struct name *last = &g->kernel->axes[n->at[n->n_at - 1]].name;
+    return fuse_need_buffer(f, n, n->to, NULL,
+        arena_printf(&g->cx->arena, "%s is stored with " NAME_FMT " contiguous, so that tensor maps bring it",
+            ir_quote(g, of), NAME_ARG(*last)),
+        n->span);
+}
+
 /* What a factor computed as it is loaded reads must be in memory. */
 static void place_loops_below(struct fuser *f, const struct node *n) {
     struct node **found = NEW_ARRAY(&f->g->cx->arena, struct node *, f->g->n_nodes);
     int n_found = loops_below(f, n, found);
-    for (int i = 0; i < n_found; i++)
+    for (int i = 0; i < n_found; i++) {
+        if (node_is_stored(found[i])) {
+            need_stored(f, found[i]);
+            continue;
+        }
         fuse_need_buffer(f, found[i], found[i]->dtype, NULL,
             arena_printf(&f->g->cx->arena, "%s is needed whole before the contraction whose factor is computed from it",
                 ir_quote(f->g, found[i])),
             found[i]->span);
+    }
 }
 
 static const char *why_stored(struct fuser *f, const struct node *n, enum fx_dtype dtype, const struct node *reader) {
@@ -201,6 +218,10 @@ void fuse_place_factor(struct fuser *f, struct product *x, int s) {
     struct node *n = x->factor[s];
     x->buffer[s] = x->is_split ? fuse_need_split(f, x, s) : -1;
     if (x->is_split) return;
+    if (node_is_stored(n)) {
+        x->buffer[s] = need_stored(f, n);
+        return;
+    }
     if (f->splits && fuse_is_turned(f->g, x, s)) {
         x->buffer[s] = fuse_need_buffer(f, n, x->dtype[s], x->sum,
             arena_printf(

@@ -12,7 +12,7 @@ enum { AT_ELEMENT = 1, AT_ROW = 2, ELSEWHERE = 4 };
 
 /* Whether group r finds n in memory, written by another. */
 static bool is_in_buffer(const struct partition *p, const struct group *r, const struct node *n) {
-    int b = n->kind == N_REDUCE || n->kind == N_SCAN ? find_buffer(p, n, n->dtype) : -1;
+    int b = node_buffer(p, n);
     for (int s = 0; s < r->n_stores; s++)
         if (b >= 0 && r->stores[s].buffer == b && r->stores[s].value == n) return false;
     return b >= 0;

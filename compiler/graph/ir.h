@@ -17,7 +17,8 @@ enum node_kind { /* as the value_kind of check.h in the same place: lower.c reli
     N_OP,        /* pointwise */
     N_REDUCE,    /* args[0] reduced over `reduced` */
     N_SCAN,      /* running sum, product or extreme of args[0] along `axis`; of two operands a recurrence: RED_RECUR */
-    N_CAST,      /* args[0] converted to `to`, as a value of its compute type */
+    N_CAST,      /* args[0] converted to `to`, as a value of its compute type; with n_at it is written to memory, in the
+                    storage order at[]: the pass `windows` makes such */
     N_ACCESS,    /* args[0] at positions args[1..] along its axes at[]; then, if has_fill, the value outside */
     N_SHARE, /* args[0] reduced over each run of `run` adjacent elements along `axis`, which all have the result; the
                 extent is whole runs. No value of a spec is one: the pass `share` makes them */
@@ -40,7 +41,8 @@ struct node {
     int axis;              /* N_INDEX, N_SIZE, N_SCAN, N_SHARE */
     int run;               /* N_SHARE: a power of two from 2 to PARTIAL_RUN */
     int n_at;
-    int at[MAX_AXES];      /* N_ACCESS: axes of args[0], in the order of their positions: ascending */
+    int at[MAX_AXES];      /* N_ACCESS: axes of args[0], in the order of their positions: ascending. N_CAST: all its axes,
+                              in the order in which it is stored, or none */
     bool has_fill;         /* N_ACCESS: the last operand is the value outside */
     int n_args;
     struct node *args[MAX_ARGS];
@@ -206,6 +208,10 @@ bool is_chain_step(const struct group *r, const struct node *n);
 /* Which of r's sums n is, or -1. */
 int group_sum(const struct group *r, const struct node *n);
 bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b);
+/* Whether n is a value that is written to memory wherever it is read, in an order of its own. */
+static inline bool node_is_stored(const struct node *n) { return n->kind == N_CAST && n->n_at; }
+/* The buffer of p that holds n, a loop or a value that is stored, or -1. */
+int node_buffer(const struct partition *p, const struct node *n);
 /* The buffer of p holding value as dtype, or -1; in parts. */
 int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype);
 int find_split_buffer(const struct partition *p, const struct node *value);

@@ -66,7 +66,12 @@ static void print_node(struct buf *out, const struct graph *g, const struct node
         buf_puts(out, n->kind == N_INDEX ? "idx " : "size ");
         print_axis(out, g, n->axis);
         break;
-    case N_CAST: buf_printf(out, "cast %%%d to %s", n->args[0]->id, fx_dtype_name(n->to)); break;
+    case N_CAST:
+        buf_printf(out, "cast %%%d to %s", n->args[0]->id, fx_dtype_name(n->to));
+        if (!n->n_at) break;
+        buf_puts(out, " stored as ");
+        print_axes(out, g, n->at, n->n_at);
+        break;
     case N_ACCESS: print_access(out, g, n); break;
     case N_SCAN:
         buf_printf(out, n->reduction == RED_RECUR ? "%s" : "cum%s", reduction_name(n->reduction));

@@ -22,7 +22,7 @@ static const char *verify_axes(const struct graph *g, const struct node *n) {
             bool seen = false;
             for (int k = 0; k < n_expected; k++) seen |= expected[k] == n->args[i]->axes[j];
             for (int k = 0; k < n->n_reduced; k++) seen |= n->reduced[k] == n->args[i]->axes[j];
-            for (int k = 0; i == 0 && k < n->n_at; k++) seen |= n->at[k] == n->args[i]->axes[j];
+            for (int k = 0; i == 0 && n->kind == N_ACCESS && k < n->n_at; k++) seen |= n->at[k] == n->args[i]->axes[j];
             if (!seen) expected[n_expected++] = n->args[i]->axes[j];
         }
     if (n->kind == N_INDEX) expected[n_expected++] = n->axis;
@@ -92,12 +92,20 @@ static const char *verify_scan(const struct graph *g, const struct node *n) {
     return NULL;
 }
 
+/* Whether at[] has every axis of n once. */
+static bool is_order(const struct node *n) {
+    for (int i = 0; i < n->n_at; i++)
+        if (axes_have(n->at, i, n->at[i])) return false;
+    return n->n_at == n->n_axes && node_has_all(n, n->at, n->n_at);
+}
+
 static bool has_compute_type(const struct node *n) { return fx_compute_type(n->dtype) == n->dtype; }
 
 static const char *verify_node(const struct graph *g, const struct node *n, int i) {
     if (n->id != i) return fail(g, n, "has a wrong id");
     if (n->n_args != arity_of(n)) return fail(g, n, "has a wrong number of operands");
-    if (n->kind != N_ACCESS && (n->n_at || n->has_fill)) return fail(g, n, "reads at positions, but is no access");
+    if (n->kind != N_ACCESS && ((n->n_at && n->kind != N_CAST) || n->has_fill))
+        return fail(g, n, "reads at positions, but is no access");
     if (n->kind != N_REDUCE && n->n_reduced) return fail(g, n, "reduces axes, but is no reduction");
     if ((n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE) && (int)n->reduction >= N_REDUCTIONS)
         return fail(g, n, "has no reduction that there is");
@@ -126,6 +134,7 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
         return fail(g, n, "is no index of an axis");
     if (n->kind == N_CAST && n->dtype != fx_compute_type(n->to))
         return fail(g, n, "has another dtype than it converts to");
+    if (node_is_stored(n) && !is_order(n)) return fail(g, n, "is stored in an order that is none of its axes");
     bool is_arg = n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN;
     if (n->kind == N_REDUCE && n->reduction == RED_RECUR) return fail(g, n, "is no reduction that there is");
     if (n->kind == N_REDUCE && n->dtype != (is_arg ? FX_I64 : n->args[0]->dtype))
@@ -204,7 +213,7 @@ bool *ir_buffers_read(const struct graph *g, const struct partition *p, const st
         }
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
-        int b = n->kind == N_REDUCE || n->kind == N_SCAN ? find_buffer(p, n, n->dtype) : -1;
+        int b = node_buffer(p, n);
         if (!is_needed[i] || group_sum(r, n) >= 0) continue;
         bool is_loaded = b >= 0 && !writes_buffer(r, b) && !is_chain_step(r, n);
         if (is_loaded) is_read[b] = true;

@@ -63,8 +63,7 @@ bool node_is_loaded(
         *t = tensor_of_param(g, n->param);
         return !g->kernel->params[n->param].packed.factor;
     }
-    if (n->kind != N_REDUCE && n->kind != N_SCAN) return false;
-    int b = find_buffer(p, n, n->dtype);
+    int b = node_buffer(p, n);
     for (int s = 0; s < r->n_stores; s++)
         if (r->stores[s].buffer == b && r->stores[s].value == n) return false; /* this group writes it */
     if (b < 0) return false;

@@ -39,6 +39,11 @@ struct graph *pass_access(const struct graph *g);
  * %3 = 0.5 * %0; %4 = sum[K] %3   ->   %3 = sum[K] %0; %4 = 0.5 * %3 */
 struct graph *pass_algebra(const struct graph *g);
 
+/* Windows of 16-bit tensors as tensor maps take them: copied with the channels contiguous, and the weights likewise.
+ * %3 = %0[H: %2] ?? 0; %4 = %1 * %3; %5 = sum[C,U] %4
+ *     ->   %3 = cast %0 to bf16 stored as [B,H,C]; %4 = %3[H: %2] ?? 0; %5 = %1 * %4; %6 = sum[C,U] %5 */
+struct graph *pass_windows(const struct graph *g);
+
 struct algebra_rule {
     const char *name, *what;  /* "sum_k (c * x_k) -> c * sum_k x_k" */
     const char

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Convolutions of 16-bit floats with channels last beside PyTorch's of the same shape (cuDNN, channels_last, the fastest of its algorithms).
+"""Convolutions of 16-bit floats beside PyTorch's of the same shape and order (cuDNN, the fastest of its algorithms): with channels last, and, named `first`, as PyTorch has them by itself.
 
 Needs PyTorch and a GPU, and build/libfx.so. First every entry that takes the arguments is run on small integers, of which all sums are exact, and every element compared. Then all
 are timed as gemm16.py times them.
@@ -7,6 +7,7 @@ are timed as gemm16.py times them.
   conv16.py                    what a launch would take
   conv16.py --variants         every entry
   conv16.py --only stepped     cases whose name contains that
+  conv16.py --fixed            compiled for the extents of each case
 
 Output: a line a case and entry: microseconds, and cuDNN's time over it. Exit 1 when an element was wrong.
 """
@@ -31,37 +32,69 @@ kernel stepped[U=3,V=3](x: T[B,H,W,C], k: T[O,U,V,C]) -> (y: T[B,P=(H+1)//2,Q=(W
 }
 kernel inside[U=3,V=3](x: T[B,H=P+U-1,W=Q+V-1,C], k: T[O,U,V,C]) -> (y: T[B,P,Q,O]) { y = sum[U,V,C](x[H: P+U, W: Q+V] * k) }
 kernel line[V=5](x: T[B,W,C], k: T[O,V,C]) -> (y: T[B,W,O]) { y = sum[V,C]((x[W: idx(W) + idx(V) - 2] ?? 0) * k) }
+kernel first_same[U=3,V=3](x: T[B,C,H,W], k: T[O,C,U,V]) -> (y: T[B,O,H,W]) { y = sum[C,U,V]((x[H: idx(H) + idx(U) - 1, W: idx(W) + idx(V) - 1] ?? 0) * k) }
+kernel first_stepped[U=3,V=3](x: T[B,C,H,W], k: T[O,C,U,V]) -> (y: T[B,O,P=(H+1)//2,Q=(W+1)//2]) {
+  y = sum[C,U,V]((x[H: 2*idx(P) + idx(U) - 1, W: 2*idx(Q) + idx(V) - 1] ?? 0) * k)
+}
+kernel first_stem[U=7,V=7](x: T[B,C,H,W], k: T[O,C,U,V]) -> (y: T[B,O,P=(H+1)//2,Q=(W+1)//2]) {
+  y = sum[C,U,V]((x[H: 2*idx(P) + idx(U) - 3, W: 2*idx(Q) + idx(V) - 3] ?? 0) * k)
+}
+kernel first_one(x: T[B,C,H,W], k: T[O,C]) -> (y: T[B,O,H,W]) { y = sum[C](x * k) }
+kernel first_sparse(x: T[B,C,H,W], k: T[O,C]) -> (y: T[B,O,P=(H+1)//2,Q=(W+1)//2]) { y = sum[C](x[H: 2*idx(P), W: 2*idx(Q)] * k) }
+kernel first_patch[U=16,V=16](x: T[B,C,H=16*P,W=16*Q], k: T[O,C,U,V]) -> (y: T[B,O,P,Q]) { y = sum[C,U,V](x[H: 16*idx(P) + idx(U), W: 16*idx(Q) + idx(V)] * k) }
+kernel first_line[V=5](x: T[B,C,W], k: T[O,C,V]) -> (y: T[B,O,W]) { y = sum[C,V]((x[W: idx(W) + idx(V) - 2] ?? 0) * k) }
 """
 CASES = [("same", dict(B=16, H=64, W=64, C=128, O=128)), ("same", dict(B=32, H=56, W=56, C=64, O=64)), ("same", dict(B=32, H=14, W=14, C=256, O=256)),
          ("same", dict(B=32, H=7, W=7, C=512, O=512)), ("same", dict(B=32, H=112, W=112, C=32, O=32)), ("biased", dict(B=32, H=28, W=28, C=128, O=128)),
          ("stepped", dict(B=32, H=28, W=28, C=128, O=256)), ("stepped", dict(B=32, H=56, W=56, C=64, O=128)), ("inside", dict(B=32, P=14, Q=14, C=256, O=256)),
          ("inside", dict(B=16, P=64, Q=64, C=128, O=128)), ("line", dict(B=32, W=4096, C=256, O=256))]
+CASES += [("first_same", dict(B=32, C=64, H=56, W=56, O=64)), ("first_same", dict(B=32, C=128, H=28, W=28, O=128)), ("first_same", dict(B=32, C=256, H=14, W=14, O=256)),
+          ("first_same", dict(B=32, C=512, H=7, W=7, O=512)), ("first_same", dict(B=16, C=128, H=64, W=64, O=128)), ("first_same", dict(B=1, C=256, H=64, W=64, O=256)),
+          ("first_stepped", dict(B=32, C=64, H=56, W=56, O=128)), ("first_stepped", dict(B=32, C=256, H=14, W=14, O=512)), ("first_one", dict(B=32, C=64, H=56, W=56, O=256)),
+          ("first_one", dict(B=32, C=1024, H=14, W=14, O=256)), ("first_one", dict(B=32, C=512, H=7, W=7, O=2048)), ("first_sparse", dict(B=32, C=256, H=56, W=56, O=512)),
+          ("first_stem", dict(B=32, C=3, H=224, W=224, O=64)), ("first_patch", dict(B=64, C=3, P=14, Q=14, O=768)), ("first_line", dict(B=32, C=256, W=4096, O=256))]
+
+
+STEPS = dict(stepped=2, stem=2, sparse=2, patch=16)
+PADS = dict(inside=0, line=2, stem=3, one=0, sparse=0, patch=0)
 
 
 def step_and_pad(name):
-    return 2 if name == "stepped" else 1, 0 if name == "inside" else 2 if name == "line" else 1
+    kind = name.removeprefix("first_")
+    return STEPS.get(kind, 1), PADS.get(kind, 1)
+
+
+def planes(name, a):
+    """Images and weights as PyTorch's convolution of planes takes them: of a line with one row."""
+    x, k = a["x"], a["k"]
+    if k.dim() == 2:
+        k = k[:, :, None, None]
+    if name.endswith("line"):
+        at = 2 if name.startswith("first") else 1
+        x, k = x.unsqueeze(at), k.unsqueeze(at)
+    return (x, k) if name.startswith("first") else (x.permute(0, 3, 1, 2), k.permute(0, 3, 1, 2))
 
 
 def convolve(name, a):
     """What cuDNN is asked for."""
     step, pad = step_and_pad(name)
-    if name == "line":
-        return torch.nn.functional.conv2d(a["x"].unsqueeze(1).permute(0, 3, 1, 2), a["k"].unsqueeze(1).permute(0, 3, 1, 2), padding=(0, pad))
-    return torch.nn.functional.conv2d(a["x"].permute(0, 3, 1, 2), a["k"].permute(0, 3, 1, 2), a.get("b"), stride=step, padding=pad)
+    x, k = planes(name, a)
+    return torch.nn.functional.conv2d(x, k, a.get("b"), stride=step, padding=(0, pad) if name.endswith("line") else pad)
 
 
 def reference(name, a):
     """Of integers: a product for each element of the window."""
     step, pad = step_and_pad(name)
-    x, k = a["x"].float(), a["k"].float()
-    if name == "line":
-        x, k = x.unsqueeze(1), k.unsqueeze(1)
+    x, k = (t.float().permute(0, 2, 3, 1) for t in planes(name, a))
     high = pad if k.shape[1] > 1 else 0
     x = torch.nn.functional.pad(x, (0, 0, pad, pad, high, high))
     p, q = (x.shape[1] - k.shape[1]) // step + 1, (x.shape[2] - k.shape[2]) // step + 1
     y = sum(x[:, u : u + step * (p - 1) + 1 : step, v : v + step * (q - 1) + 1 : step] @ k[:, u, v].t() for u in range(k.shape[1]) for v in range(k.shape[2]))
     if name == "biased":
         y = torch.relu(y + a["b"].float())
+    if name.startswith("first"):
+        y = y.permute(0, 3, 1, 2)
+        return (y.squeeze(2) if name.endswith("line") else y).contiguous()
     return y.squeeze(1) if name == "line" else y
 
 
@@ -93,6 +126,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--variants", action="store_true")
     p.add_argument("--only", default="")
+    p.add_argument("--fixed", action="store_true")
     p.add_argument("--dtype", default="bf16")
     p.add_argument("--rounds", type=int, default=25)
     p.add_argument("--lib", default=str(libfx.ROOT / "build/libfx.so"))
@@ -111,7 +145,7 @@ def main():
         label = name + " " + " ".join(f"{l}={e}" for l, e in extents.items())
         if args.only not in label:
             continue
-        spec = libfx.Spec(lib, path, kernel=name)
+        spec = libfx.Spec(lib, path, kernel=name, defines=[f"{l}={e}" for l, e in extents.items()] if args.fixed else ())
         plain = libfx.Kernel(spec, name, extents)
         n_variants = plain.plan.launches[0].n_variants if args.variants and plain.plan.n_launches == 1 else 0
         a, kernels = inputs(plain, 1, True, dtype), []

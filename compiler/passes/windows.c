@@ -1,0 +1,330 @@
+/* Windows of 16-bit tensors, copied so that tensor maps bring them: images whose channels are not what lies contiguous.
+ *
+ * In: a graph. Out: one in which a factor of sum[K](a * b) that reads a tensor at positions along what is contiguous in
+ * it reads a copy instead, a cast with a storage order: of a window that overlaps others, the tensor with a label
+ * of k that it reads whole last, in multiples of 8; of one that does not, the window itself with k last. The
+ * other factor is copied likewise where it lies otherwise. What is added is 0 times 0. Each copy is a kernel, so the
+ * product has to be large enough to pay for them; not where the kernel says how many GPU kernels it wants. */
+#include <math.h>
+#include <string.h>
+
+#include "graph/operand.h"
+#include "passes/build.h"
+#include "passes/passes.h"
+
+enum { STEP = 8, BLOCK = 64, SHORT_RUN = 64, MOST_STORED = 12, ELEMENT_BYTES = 2 };
+/* Flops a cycle of a multiprocessor: of windows that are computed as they are loaded; of what tensor maps bring. What
+ * a copy costs beside its bytes. */
+static const double RATE_AS_IT_IS = 300, RATE_BY_MAPS = 2000, COPY_SECONDS = 3e-6;
+
+struct copied_form { /* of a contraction: how its factors are copied */
+    const struct node *sum;
+    int side;            /* the factor that is a window */
+    const struct node *window, *source;
+    bool is_whole;       /* the window itself is copied, not what it reads */
+    bool copies_other;
+    int channel, padded; /* label of k that is last, or -1; its extent in the copies where that is larger, or 0 */
+    struct axis_list k;  /* labels of k in the order of the copies */
+};
+
+struct stored { /* a copy that was made, or a window of one */
+    const struct node *of;
+    struct node *copy;
+};
+
+struct windower {
+    const struct graph *g;
+    struct kernel *kernel; /* of the new graph */
+    int n_stored;
+    struct stored stored[MOST_STORED];
+    int n_padded;
+    int channels[MOST_STORED], padded[MOST_STORED]; /* a label of k, and the one in multiples of 8 that stands for it */
+};
+
+/* ---- whether, and how ---- */
+
+static int64_t extent_of(const struct graph *g, int axis) { return g->kernel->axes[axis].extent; }
+
+/* The tensor that n reads elements of, in memory and of 16-bit floats; NULL where it is none. */
+static const struct param *tensor_read(const struct graph *g, const struct node *n) {
+    if (n->kind == N_ACCESS) n = n->args[0];
+    if (n->kind != N_INPUT) return NULL;
+    const struct param *p = &g->kernel->params[n->param];
+    return (p->dtype == FX_F16 || p->dtype == FX_BF16) && !p->packed.factor ? p : NULL;
+}
+
+/* Whether positions along axis i of w's tensor are the running index of one label, itself, alone. */
+static bool is_plain(const struct window *w, int i) {
+    const struct window_axis *x = &w->axes[i];
+    return x->n == 1 && x->terms[0].label == w->tensor.axes[i] && x->terms[0].factor == 1 && !x->first.n;
+}
+
+/* Whether what lies contiguous is a long run of one label, other labels going in steps of 16 bytes: tensor maps bring
+ * it as it is. */
+static bool has_long_run(const struct graph *g, const struct node *n, const struct window *w) {
+    const struct window_axis *last = &w->axes[w->tensor.n_axes - 1];
+    int runs = 0;
+    for (int i = 0; i < last->n; i++) {
+        int64_t extent = extent_of(g, last->terms[i].label);
+        if (last->terms[i].factor == 1 && (extent < 0 || extent >= SHORT_RUN)) runs++;
+        else if (last->terms[i].factor % STEP) return false;
+    }
+    return runs == 1 && !n->has_fill;
+}
+
+/* The longest label of k that the window reads whole, or -1. */
+static int find_channel(const struct graph *g, const struct node *sum, const struct window *w) {
+    int best = -1;
+    for (int i = 0; i < w->tensor.n_axes; i++) {
+        int axis = w->tensor.axes[i];
+        if (is_plain(w, i) && axes_have(sum->reduced, sum->n_reduced, axis) &&
+            (best < 0 || nominal_extent(g, axis) > nominal_extent(g, best)))
+            best = axis;
+    }
+    return best;
+}
+
+/* Whether both factors have a label that the sum keeps: images of an im2col map have none. */
+static bool has_batch(const struct graph *g, const struct node *sum, const struct contraction *c) {
+    for (int i = 0; i < sum->n_axes; i++)
+        if (node_has_axis(c->a, sum->axes[i]) && node_has_axis(c->b, sum->axes[i]) && extent_of(g, sum->axes[i]) != 1)
+            return true;
+    return false;
+}
+
+/* Whether k, all its labels, is in multiples of 16 bytes as far as is known. */
+static bool is_k_whole(const struct graph *g, const struct node *sum) {
+    int64_t size = 1;
+    for (int i = 0; i < sum->n_reduced; i++) {
+        int64_t extent = extent_of(g, sum->reduced[i]);
+        if (extent < 0) return true;
+        size = size * (extent % STEP) % STEP;
+    }
+    return size == 0;
+}
+
+/* Whether the other factor lies so that tensor maps bring it beside the copy: rows of k as the copy has them, or a
+ * label of its own contiguous. */
+static bool lies_well(const struct graph *g, const struct copied_form *f, const struct node *other) {
+    struct tensor t;
+    if (f->padded || !tensor_of_factor(g, other, &t) || t.is_strided || !t.n_axes) return false;
+    int last = t.axes[t.n_axes - 1];
+    if (node_has_axis(f->sum, last)) return true;
+    return f->is_whole || last == f->channel;
+}
+
+static void add_k(struct copied_form *f, const int *axes, int n_axes) {
+    for (int i = 0; i < n_axes; i++)
+        if (axes_have(f->sum->reduced, f->sum->n_reduced, axes[i]) && axes[i] != f->channel &&
+            !axes_have(f->k.axes, f->k.n, axes[i]))
+            f->k.axes[f->k.n++] = axes[i];
+}
+
+/* The order of k: as the other factor has it, which then need not be copied. */
+static void choose_k(const struct graph *g, struct copied_form *f, const struct node *other) {
+    const struct node *input = other->kind == N_ACCESS ? other->args[0] : other;
+    struct tensor t;
+    f->k.n = 0;
+    if (tensor_of_factor(g, other, &t)) add_k(f, t.axes, t.n_axes);
+    add_k(f, g->kernel->params[input->param].axes, g->kernel->params[input->param].n_axes);
+    add_k(f, f->sum->reduced, f->sum->n_reduced);
+    if (f->channel >= 0) f->k.axes[f->k.n++] = f->channel;
+}
+
+/* Whether tensor maps bring t, a part of a tensor, badly or not at all: what lies contiguous is a short run of k, of
+ * which there is more, or nothing does. */
+static bool lies_badly(const struct graph *g, const struct node *sum, const struct tensor *t) {
+    double run = 1, most = nominal_size(g, sum->reduced, sum->n_reduced);
+    for (int i = t->n_axes - 1; i >= 0 && axes_have(sum->reduced, sum->n_reduced, t->axes[i]); i--) {
+        int64_t extent = extent_of(g, t->axes[i]);
+        if (extent < 0) return false;
+        bool is_last = i == t->n_axes - 1;
+        if (is_last ? !is_unit_stride(t, t->axes[i]) : !are_adjacent(g, t, t->axes[i], t->axes[i + 1])) break;
+        run *= (double)extent;
+    }
+    if (run == 1) return !is_unit_stride(t, t->axes[t->n_axes - 1]);
+    return run < SHORT_RUN && run < most;
+}
+
+/* Whether the whole of a window is to be copied: it has no more elements than what it reads. */
+static bool find_whole(const struct graph *g, struct copied_form *f, const struct node *other) {
+    const struct param *p = &g->kernel->params[f->source->param];
+    struct tensor t, part;
+    struct window w;
+    if (p->is_strided || nominal_size(g, f->window->axes, f->window->n_axes) > nominal_size(g, p->axes, p->n_axes) ||
+        !is_k_whole(g, f->sum))
+        return false;
+    t = tensor_of_param(g, f->source->param);
+    bool is_bad = tensor_of_factor(g, f->window, &part)
+                      ? part.n_axes && lies_badly(g, f->sum, &part)
+                      : t.n_axes && window_of_access(g, f->window, &t, &w) && !is_plain(&w, t.n_axes - 1) &&
+                            !has_long_run(g, f->window, &w);
+    if (!is_bad) return false;
+    f->is_whole = true;
+    choose_k(g, f, other);
+    f->copies_other = !lies_well(g, f, other);
+    return true;
+}
+
+/* How factor `side` of the sum n is to be copied; false where it lies well. */
+static bool find_form(const struct graph *g, const struct node *n, int side, struct copied_form *f) {
+    struct contraction c;
+    struct window w;
+    as_contraction(n, &c);
+    const struct node *window = side ? c.b : c.a, *other = side ? c.a : c.b;
+    const struct param *p = tensor_read(g, window), *q = tensor_read(g, other);
+    if (!p || !q || p->dtype != q->dtype) return false;
+    *f = (struct copied_form){.sum = n,
+        .side = side,
+        .window = window,
+        .source = window->kind == N_ACCESS ? window->args[0] : window,
+        .channel = -1};
+    if (find_whole(g, f, other)) return true;
+    struct tensor t = tensor_of_param(g, f->source->param);
+    t.is_strided = false; /* the copy is not */
+    if (!t.n_axes || window->kind != N_ACCESS || !window_of_access(g, window, &t, &w)) return false;
+    const int last = t.n_axes - 1;
+    if (!is_plain(&w, last) && has_long_run(g, window, &w)) return false;
+    f->channel = find_channel(g, n, &w);
+    if (f->channel < 0 || has_batch(g, n, &c)) return false;
+    int64_t extent = extent_of(g, f->channel);
+    if (extent > 0 && extent % STEP) f->padded = (int)((extent / STEP + 1) * STEP);
+    choose_k(g, f, other);
+    f->copies_other = !lies_well(g, f, other);
+    return !is_plain(&w, last) || (f->padded && f->channel == t.axes[last]);
+}
+
+/* Whether the copies cost less than they save. */
+static bool is_worth(const struct graph *g, const struct copied_form *f) {
+    const struct arch *m = g->cx->arch;
+    struct contraction c;
+    as_contraction(f->sum, &c);
+    const struct node *other = f->side ? c.a : c.b, *copied = f->is_whole ? f->window : f->source;
+    double k = nominal_size(g, f->sum->reduced, f->sum->n_reduced), walked = k, all = arch_all_cycles(m),
+           results = nominal_size(g, f->sum->axes, f->sum->n_axes),
+           elements = nominal_size(g, copied->axes, copied->n_axes);
+    if (!f->is_whole) { /* blocks of k have channels alone */
+        double channels = nominal_extent(g, f->channel);
+        walked = k / channels * BLOCK * ceil(channels / BLOCK);
+        if (f->padded) elements *= f->padded / channels;
+    }
+    if (f->copies_other) elements += nominal_size(g, other->axes, other->n_axes);
+    return 2 * results * k / (RATE_AS_IT_IS * all) > 2 * results * walked / (RATE_BY_MAPS * all) +
+                                                         2 * ELEMENT_BYTES * elements / m->copied +
+                                                         COPY_SECONDS * (1 + f->copies_other);
+}
+
+static bool takes(const struct graph *g, const struct node *n, struct copied_form *f) {
+    if (!is_matrix_product(g, n) || n->dtype != FX_F32) return false;
+    for (int side = 0; side < 2; side++)
+        if (find_form(g, n, side, f) && is_worth(g, f)) return true;
+    return false;
+}
+
+/* ---- copies ---- */
+
+/* The storage order of a copy of value, whose tensor is p: what the sum keeps or the window moves over, then k. */
+static void choose_order(
+    const struct copied_form *f, const struct param *p, int channel, const struct node *value, struct node *copy) {
+    int order[3 * MAX_AXES], n = 0;
+    memcpy(order, p->axes, (size_t)p->n_axes * sizeof *order);
+    memcpy(order + p->n_axes, value->axes, (size_t)value->n_axes * sizeof *order);
+    n = p->n_axes + value->n_axes;
+    copy->n_at = 0;
+    for (int i = 0; i < n; i++)
+        if (node_has_axis(value, order[i]) && !axes_have(copy->at, copy->n_at, order[i]) && order[i] != channel &&
+            !axes_have(f->k.axes, f->k.n, order[i]))
+            copy->at[copy->n_at++] = order[i];
+    for (int i = 0; i < f->k.n; i++) {
+        int axis = f->k.axes[i] == f->channel ? channel : f->k.axes[i];
+        if (node_has_axis(value, axis)) copy->at[copy->n_at++] = axis;
+    }
+}
+
+/* A copy of n, which lies in the new graph, with the channels along `padded`, if that is a label, 0 behind their end.
+ */
+static struct node *copy_of(struct windower *s, struct graph *out, const struct copied_form *f, struct node *n,
+    const struct param *p, int padded) {
+    struct node *value = n;
+    if (padded >= 0) {
+        struct node at = {.kind = N_ACCESS, .dtype = n->dtype, .has_fill = true, .axis = -1};
+        at.span = n->span, at.source = n->source;
+        at.args[at.n_args++] = n;
+        at.at[at.n_at++] = f->channel;
+        at.args[at.n_args++] = build_index(out, padded, n);
+        at.args[at.n_args] = build_zero(out, n->dtype, n);
+        value = build_node(out, at);
+    }
+    struct node copy = {.kind = N_CAST, .dtype = n->dtype, .to = p->dtype, .axis = -1, .args = {value},
+        .span = n->span, .source = n->source};
+    choose_order(f, p, padded >= 0 ? padded : f->channel, value, &copy);
+    for (int i = 0; i < s->n_stored; i++)
+        if (s->stored[i].of == n && s->stored[i].copy->n_at == copy.n_at &&
+            memcmp(s->stored[i].copy->at, copy.at, (size_t)copy.n_at * sizeof *copy.at) == 0)
+            return s->stored[i].copy;
+    struct node *made = build_node(out, copy);
+    if (s->n_stored < MOST_STORED) s->stored[s->n_stored++] = (struct stored){n, made};
+    return made;
+}
+
+/* Window n, which lies in the new graph, as one of the copy: one node for one window, which a mainloop then reads once.
+ */
+static struct node *window_of(struct windower *s, struct graph *out, const struct node *n, struct node *copy) {
+    for (int i = 0; i < s->n_stored; i++)
+        if (s->stored[i].of == n && s->stored[i].copy->args[0] == copy) return s->stored[i].copy;
+    struct node window = *n;
+    window.args[0] = copy;
+    struct node *made = build_node(out, window);
+    if (s->n_stored < MOST_STORED) s->stored[s->n_stored++] = (struct stored){n, made};
+    return made;
+}
+
+/* The label of k in multiples of 8 that stands for the channels. */
+static int padded_label(struct windower *s, const struct copied_form *f) {
+    for (int i = 0; i < s->n_padded; i++)
+        if (s->channels[i] == f->channel) return s->padded[i];
+    const struct axis whole = s->kernel->axes[f->channel];
+    struct axis padded = {.name = build_label_name(s->g, s->kernel, whole.name, "_padded"),
+        .extent = f->padded,
+        .span = whole.span,
+        .part_of = -1,
+        .is_inner = true};
+    padded.nominal = (double)padded.extent;
+    s->channels[s->n_padded] = f->channel;
+    return s->padded[s->n_padded++] = build_label(s->g, s->kernel, padded);
+}
+
+static struct node *rewrite(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
+    struct windower *s = state;
+    struct contraction c;
+    struct copied_form f;
+    if (s->n_stored + 3 > MOST_STORED || s->kernel->n_axes >= FX_MAX_EXTENTS || !takes(s->g, old, &f) ||
+        !as_contraction(old, &c))
+        return graph_add(out, n);
+    struct node sum = *n, *factor[2] = {map[c.a->id], map[c.b->id]};
+    int padded = -1;
+    if (f.padded) {
+        padded = padded_label(s, &f);
+        sum.n_reduced = 0;
+        for (int i = 0; i < old->n_reduced; i++)
+            if (old->reduced[i] != f.channel) sum.n_reduced = set_add(sum.reduced, sum.n_reduced, old->reduced[i]);
+        sum.n_reduced = set_add(sum.reduced, sum.n_reduced, padded);
+    }
+    const struct param *p = tensor_read(s->g, f.window), *q = tensor_read(s->g, f.side ? c.a : c.b);
+    struct node *copied = f.is_whole ? factor[f.side] : map[f.source->id],
+                *copy = copy_of(s, out, &f, copied, p, padded);
+    factor[f.side] = f.is_whole ? copy : window_of(s, out, factor[f.side], copy);
+    if (f.copies_other) factor[1 - f.side] = copy_of(s, out, &f, factor[1 - f.side], q, padded);
+    sum.args[0] = build_op(out, O_MUL, factor[0], factor[1], NULL, n);
+    return build_node(out, sum);
+}
+
+struct graph *pass_windows(const struct graph *g) {
+    struct windower s = {.g = g, .kernel = NEW(&g->cx->arena, struct kernel)};
+    if (g->kernel->fuse != FUSE_PREFER || g->kernel->kernels || !g->cx->arch->has_wgmma) return (struct graph *)g;
+    *s.kernel = *g->kernel;
+    struct graph *out = graph_like(g);
+    out->kernel = s.kernel;
+    graph_rewrite(g, out, rewrite, &s);
+    return s.n_stored ? out : (struct graph *)g;
+}
