@@ -74,7 +74,7 @@ const char *address_word_stride(struct values *w, int param, int i) {
 /* ---- offsets ---- */
 
 void address_add(struct buf *s, const char *index, const char *step) {
-    if (strcmp(step, "0") == 0) return;
+    if (strcmp(step, "0") == 0 || strcmp(index, "0") == 0) return;
     if (s->len) buf_puts(s, " + ");
     buf_puts(s, index);
     if (strcmp(step, "1") != 0) buf_printf(s, " * %s", step);
@@ -110,7 +110,7 @@ const char *address_offset(struct values *w, const struct scope *p, const struct
     buf_init(&s, a);
     for (int i = 0; i < t->n_axes; i++) {
         const char *index = scope_index(w, p, t->axes[i]), *step = address_stride(w, t, i);
-        bool is_wide = !strchr(index, ' ') && strcmp(step, "1") == 0; /* nothing is left to overflow */
+        bool is_wide = !strchr(index, ' ') && (strcmp(step, "1") == 0 || strcmp(index, "0") == 0); /* no overflow */
         address_add(&s, is_wide ? index : arena_printf(a, "(long long)%s", address_group(a, index, " ")), step);
     }
     return s.len ? s.s : "0";

@@ -27,7 +27,7 @@ struct body {
     const char **shared;    /* by node: the array of what elements share with their runs */
     int n_chunks;           /* what is read at positions, V elements at a time */
     struct chunk chunks[MAX_CHUNKS];
-    const char *chunk_names[MAX_CHUNKS]; /* of each, what holds an element: "x_v_[v]" */
+    const char *chunk_arrays[MAX_CHUNKS], *chunk_names[MAX_CHUNKS]; /* of each "x_v_", and an element of it "x_v_[v]" */
     const struct scope *row, *element; /* of the pointwise driver: where labels of rows, of elements have indices */
 };
 
@@ -438,22 +438,33 @@ static void emit_partials(struct body *b) {
         names.s);
 }
 
-/* Reads what stands at positions that the elements of a thread have in common, V elements at a time. */
+/* Reads what stands at positions that the elements of a thread have in common, V elements at a time; where each has
+ * several adjacent ones of which constant positions take one, all of them. */
 static void emit_chunks(struct body *b, struct scope *row) {
     for (int i = b->n_chunks - 1; i >= 0; i--) { /* in the order of the graph */
-        struct node *n = b->chunks[i].access;
-        const struct tensor *t = &b->chunks[i].tensor;
+        const struct chunk *c = &b->chunks[i];
+        struct node *n = c->access;
+        const struct tensor *t = &c->tensor;
         const struct flat_index f = {.labels = &b->along, .var = b->along_var, .is_int = b->is_gemm};
-        const char *inside, *name = emit_local(b->w.names, n);
-        struct scope *at = value_open_access(&b->w, row, n, &inside);
-        for (int j = 0; j < b->along.n; j++)
-            at->at[b->along.axes[j]] = address_part(arena(b), b->l->axis_names, &f, j, j);
-        value_line(&b->w, "float %s[V];%s", name, value_comment(b->g, n));
-        value_line(&b->w, "%sfx_load<V, ALIGNED>(%s, %s + %s, n_valid);",
-            inside ? arena_printf(arena(b), "if (%s) ", inside) : "", name, tensor_name(b, t),
-            address_offset(&b->w, at, t));
-        if (inside) value_line(&b->w, "else fx_fill<V>(%s, %s);", name, value_at(&b->w, row, n->args[1 + n->n_at]));
-        b->chunk_names[i] = arena_printf(arena(b), "%s[v]", name);
+        const char *inside, *times = c->step > 1 ? arena_printf(arena(b), " * %d", c->step) : "";
+        if (c->owner == i) {
+            const char *name = b->chunk_arrays[i] = emit_local(b->w.names, n);
+            struct scope *at = value_open_access(&b->w, row, n, &inside);
+            for (int j = 0; j < b->along.n; j++)
+                at->at[b->along.axes[j]] = address_part(arena(b), b->l->axis_names, &f, j, j);
+            for (int j = 0; j < n->n_at && c->step > 1; j++)
+                if (tensor_axis(t, n->at[j]) > tensor_axis(t, b->along.axes[b->along.n - 1])) at->at[n->at[j]] = "0";
+            value_line(&b->w, "float %s[V%s];%s", name, times, value_comment(b->g, n));
+            value_line(&b->w, "%sfx_load<V%s, ALIGNED>(%s, %s + %s, n_valid%s);",
+                inside ? arena_printf(arena(b), "if (%s) ", inside) : "", times, name, tensor_name(b, t),
+                address_offset(&b->w, at, t), times);
+            if (inside)
+                value_line(&b->w, "else fx_fill<V%s>(%s, %s);", times, name, value_at(&b->w, row, n->args[1 + n->n_at]));
+        }
+        const char *element = c->step == 1 ? "v"
+                              : c->offset  ? arena_printf(arena(b), "v * %d + %d", c->step, c->offset)
+                                           : arena_printf(arena(b), "v * %d", c->step);
+        b->chunk_names[i] = arena_printf(arena(b), "%s[%s]", b->chunk_arrays[c->owner], element);
     }
 }
 

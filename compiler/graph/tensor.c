@@ -100,17 +100,49 @@ int group_loads(
 /* Whether n is the same for all elements along the labels of l. */
 static bool is_same_along(const struct node *n, const struct axis_list *l) { return !node_has_any(n, l->axes, l->n); }
 
+/* Of the labels of t behind position `end`: how many elements they are together, and at which of them access n stands;
+ * false where that is no constant, or not the same power of 2 at every alignment. */
+static bool find_step(const struct graph *g, const struct node *n, const struct tensor *t, int end, struct chunk *c) {
+    c->step = 1, c->offset = 0;
+    for (int i = end; i < t->n_axes; i++) {
+        int k = 0;
+        int64_t extent = g->kernel->axes[t->axes[i]].extent;
+        while (k < n->n_at && n->at[k] != t->axes[i]) k++;
+        if (k == n->n_at || extent < 1 || c->step * extent > MOST_CHUNK_STEP) return false;
+        const struct node *at = n->args[1 + k];
+        if (at->kind != N_CONST || at->integer < 0 || at->integer >= extent) return false;
+        c->step *= (int)extent;
+        c->offset = c->offset * (int)extent + (int)at->integer;
+    }
+    return (c->step & (c->step - 1)) == 0;
+}
+
 static bool is_chunk(const struct graph *g, const struct partition *p, const struct group *r,
-    const struct axis_list *along, const struct node *n, struct tensor *t) {
+    const struct axis_list *along, struct node *n, struct chunk *c) {
+    struct tensor *t = &c->tensor;
     if (n->kind != N_ACCESS || !along->n || !node_is_loaded(g, p, r, n->args[0], t) || t->is_strided) return false;
     if (t->dtype != FX_F32 && t->dtype != FX_F16 && t->dtype != FX_BF16) return false;
     int at = find_run(t, along);
-    if (at < 0 || at + along->n != t->n_axes) return false;
+    if (at < 0 || !find_step(g, n, t, at + along->n, c)) return false;
     for (int i = 0; i < n->n_at; i++)
         if (find_label(along, n->at[i]) >= 0) return false;
     for (int i = 1; i < n->n_args; i++)
         if (!is_same_along(n->args[i], along)) return false;
+    c->access = n;
     return !n->has_fill || n->args[n->n_args - 1]->kind == N_CONST;
+}
+
+/* Whether two accesses differ in constant positions alone. */
+static bool reads_same(const struct chunk *x, const struct chunk *y) {
+    const struct node *a = x->access, *b = y->access;
+    if (x->step == 1 || x->step != y->step || a->args[0] != b->args[0] || a->n_at != b->n_at || a->has_fill || b->has_fill)
+        return false;
+    for (int i = 0; i < a->n_at; i++) {
+        bool is_constant = a->args[1 + i]->kind == N_CONST && b->args[1 + i]->kind == N_CONST,
+             is_behind = is_constant && tensor_axis(&x->tensor, a->at[i]) >= 0;
+        if (a->at[i] != b->at[i] || (a->args[1 + i] != b->args[1 + i] && !is_behind)) return false;
+    }
+    return true;
 }
 
 int group_chunks(const struct graph *g, const struct partition *p, const struct group *r,
@@ -124,12 +156,15 @@ int group_chunks(const struct graph *g, const struct partition *p, const struct 
         if (!seen[i] || group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
         if (n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE)
             continue; /* what loops read is read there */
-        if (is_chunk(g, p, r, along, n, &t)) {
-            chunks[n_chunks++] = (struct chunk){n, t};
+        if (is_chunk(g, p, r, along, n, &chunks[n_chunks])) {
+            n_chunks++;
             continue;
         }
         for (int a = 0; a < n->n_args; a++) seen[n->args[a]->id] = true;
     }
+    for (int i = 0; i < n_chunks; i++) /* the first of them in the graph, which stands last here */
+        for (int j = chunks[i].owner = i; j < n_chunks; j++)
+            if (reads_same(&chunks[i], &chunks[j])) chunks[i].owner = j;
     return n_chunks;
 }
 
@@ -207,10 +242,10 @@ struct footprint group_footprint(const struct graph *g, const struct partition *
 double group_instructions(const struct graph *g, const struct partition *p, const struct group *r,
     const struct axis_list *along, int vector) {
     struct footprint f = group_footprint(g, p, r);
-    struct tensor t;
+    struct chunk c;
     double sum = 0;
     for (int i = 0; i < g->n_nodes; i++) {
-        bool is_once = is_same_along(g->nodes[i], along) || is_chunk(g, p, r, along, g->nodes[i], &t);
+        bool is_once = is_same_along(g->nodes[i], along) || is_chunk(g, p, r, along, g->nodes[i], &c);
         sum += f.by_node[i] / (is_once ? vector : 1);
     }
     return sum;

@@ -50,9 +50,13 @@ double group_instructions(const struct graph *g, const struct partition *p, cons
 struct chunk { /* an access that reads adjacent elements for adjacent elements of its group */
     struct node *access;
     struct tensor tensor; /* what it reads, of floats of at most 32 bits */
+    int step, offset;     /* an element has `step` of them, of which the access takes number `offset`; 1 and 0: all */
+    int owner;            /* the chunk that reads them: this one, or another access of the same elements */
 };
 /* Those of the elements of group r, adjacent along the labels of `along`: positions are the same for all of them, what
- * stands outside is a number. Not those within loops. Returns how many; chunks has room for max. */
+ * stands outside is a number. Labels that lie behind them, of at most MOST_CHUNK_STEP elements together, have a constant
+ * position. Not those within loops. Returns how many; chunks has room for max. */
+enum { MOST_CHUNK_STEP = 8 };
 int group_chunks(const struct graph *g, const struct partition *p, const struct group *r,
     const struct axis_list *along, struct chunk *chunks, int max);
 /* Position of the run `l` within t: its labels stand there adjacent in order, of a strided tensor one alone; -1 if not,

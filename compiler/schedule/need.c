@@ -232,7 +232,7 @@ static void need_vectors(struct terms *x, int *n, const struct scheduled_graph *
     struct chunk chunks[MAX_CHUNKS];
     int n_chunks = schedule_chunks(c->graph, c->partition, s, chunks);
     for (int i = 0; i < n_chunks; i++) {
-        int bytes = vector * bytes_of(&chunks[i].tensor);
+        int bytes = vector * chunks[i].step * bytes_of(&chunks[i].tensor);
         need_aligned(x, n, k, &chunks[i].tensor, bytes < 16 ? bytes : 16);
     }
 }

@@ -143,7 +143,11 @@ bool schedule_pointwise_configure(
     int n_along = 0;
     for (int i = 0; i < n - r->n_stores; i++) n_along += find_run(&tensors[i], &s->pointwise.cols) != -2;
     struct chunk chunks[MAX_CHUNKS];
-    n_along += group_chunks(g, p, r, &s->pointwise.cols, chunks, MAX_CHUNKS);
+    int n_chunks = group_chunks(g, p, r, &s->pointwise.cols, chunks, MAX_CHUNKS);
+    for (int i = 0; i < n_chunks; i++) { /* words are unpacked where they are used */
+        int words = chunks[i].step * fx_dtype_bits(chunks[i].tensor.dtype) / 32;
+        if (chunks[i].owner == i) n_along += words > 1 ? words : 1;
+    }
     bool is_strided = false; /* addresses of single elements take registers too */
     for (int i = 0; i < n; i++) is_strided |= tensors[i].is_strided;
     while (vector > 1 && vector * n_along > (is_strided ? 32 : 96)) vector /= 2;

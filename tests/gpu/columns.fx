@@ -35,3 +35,23 @@ test strided_pairs { M=17 i.init: integers(-2,20) tol: exact }
 kernel pairs_in_place(x: inout f32[M,V=2], t: f32[V,M], c: f32[V]) { x = x * c + t }
 test pairs_in_place { M=16 init: integers(-4,4) tol: exact }
 test pairs_in_place { M=11 init: integers(-4,4) tol: exact }
+
+# a few adjacent elements for each column, taken by number: read with the columns, as vectors
+kernel taps(x: bf16[B,T,C], k: bf16[C,U=4], b: bf16[C]) -> y: f32[B,T,C] { y = sum[U](k * (x[T: idx(T) + idx(U) - 3] ?? 0)) + b }
+test taps { B=2 T=5 C=16 init: integers(-8,8) tol: exact }
+test taps { B=2 T=5 C=21 init: integers(-8,8) tol: exact }
+
+kernel fields(x: f16[M,N,A=2,B=4], w: f32[N,A=2]) -> (y: f32[M,N], z: f16[M,N]) {
+  y = x[A: 1, B: 3] * w[A: 0] - x[A: 0, B: 2] * w[A: 1]
+  z = x[A: 1, B: 0]
+}
+test fields { M=3 N=16 init: integers(-8,8) tol: exact }
+test fields { M=3 N=11 init: integers(-8,8) tol: exact }
+
+kernel taken(x: f32[V=9,N,A=2], ids: i32[M]) -> y: f32[M,N] { y = (x[V: ids, A: 0] ?? 7) - (x[V: ids, A: 1] ?? 0) }
+test taken { M=12 N=8 x.init: integers(-8,8) ids.init: integers(-2,11) tol: exact }
+test taken { M=12 N=13 x.init: integers(-8,8) ids.init: integers(-2,11) tol: exact }
+
+kernel summed(x: f16[M,K], w: f16[K,N], s: f32[N,P=2]) -> y: f32[M,N] with { fuse: require } { y = (x @ w) * s[P: 0] + s[P: 1] }
+test summed { M=40 K=64 N=64 init: integers(-4,4) tol: exact }
+test summed { M=40 K=64 N=45 init: integers(-4,4) tol: exact }
