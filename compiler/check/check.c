@@ -408,6 +408,10 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
             if (!is_about_parameters(item->body, s)) check_require(c, s);
             continue;
         }
+        if (s->place) {
+            check_place(c, s);
+            continue;
+        }
         struct value *v[MAX_RESULTS] = {0};
         int n = 0;
         for (const struct ast_ids *t = s->targets; t; t = t->next) n++;
@@ -416,6 +420,7 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
         n = 0;
         for (const struct ast_ids *t = s->targets; t; t = t->next, n++) assign(c, t, n < MAX_RESULTS ? v[n] : NULL);
     }
+    check_places(c);
     extent_settle(c);
     if (c->cx->n_errors == errors) extent_check_bound(c); /* a body with errors may not have come to what binds them */
     extent_check_sizes(c);

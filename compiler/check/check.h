@@ -47,6 +47,9 @@ enum value_kind {
                * false) every position is proven inside. Labels: the source's that are not in `at`, those of the
                * positions and of the fill; a label of the source that is in `at` and stands in a position is the
                * result's, not the source's */
+    V_PLACE, /* args[0] as it is stored to parameter `param` at positions args[1..] along its axes at[], along its other
+              * axes at the running index. Labels: those axes, and those of value and positions; none of at[]. No value
+              * reads one */
 };
 
 struct value {
@@ -65,8 +68,9 @@ struct value {
     int reduced[MAX_AXES];  /* V_REDUCE */
     int axis;               /* V_INDEX, V_SIZE, V_SCAN */
     int n_at;
-    int at[MAX_AXES];       /* V_ACCESS: the axes of args[0] read at computed positions */
+    int at[MAX_AXES];       /* V_ACCESS: the axes of args[0] read at computed positions; V_PLACE: of the parameter */
     bool has_fill;          /* V_ACCESS */
+    unsigned may_miss;      /* V_PLACE: a bit a position that may lie outside: then nothing is stored */
     int n_args;
     struct value *args[MAX_ARGS];
     double num;             /* V_NUM of a float or a condition */
@@ -95,8 +99,12 @@ struct param { /* a parameter or an output of a kernel */
         *signature;       /* where a pass walks its flattened labels by their parts: as it is declared; else NULL */
     struct fx_expr below; /* of integers that index or count: they are meant to lie from 0 to below it; n == 0: nothing
                              is known. check_draw.c */
-    struct value *result;   /* of an output: what is stored, after broadcast and permutation by name */
+    struct value *result; /* of an output: its value at every element */
+    struct value *placed; /* of one stored at positions: the V_PLACE; else NULL: `result` is stored whole */
 };
+
+/* What is stored to an output; NULL where nothing is. */
+static inline struct value *param_stored(const struct param *p) { return p->placed ? p->placed : p->result; }
 
 struct equation { /* `L = expr` over other labels, where a label was declared; solved when arguments are bound */
     int axis;

@@ -51,13 +51,6 @@ struct value *check_read(struct checker *c, struct value *v, const int *at, stru
 
 /* ---- positions ---- */
 
-struct positions { /* of an access, as written */
-    int n;
-    int at[MAX_AXES];
-    struct value *values[MAX_AXES];
-    const struct ast_arg *args[MAX_AXES];
-};
-
 static struct value *check_position(struct checker *c, const struct ast_expr *e) {
     bool outside = c->in_access;
     c->in_access = true;
@@ -116,7 +109,7 @@ static bool is_form_right(struct checker *c, const struct ast_expr *e, const str
     return false;
 }
 
-static bool read_positions(struct checker *c, const struct ast_expr *e, const struct value *v, struct positions *p) {
+bool check_read_positions(struct checker *c, const struct ast_expr *e, const struct value *v, struct positions *p) {
     if (!is_form_right(c, e, v)) return false;
     for (const struct ast_arg *a = e->args; a; a = a->next) {
         int axis = position_axis(c, v, a, p->n);
@@ -172,7 +165,7 @@ struct value *check_access(struct checker *c, const struct ast_expr *e, const st
     c->in_access = false; /* what is read is no position, whatever it stands in */
     struct value *v = check_expr(c, e->a), *f = NULL;
     c->in_access = outside;
-    if (!v || !read_positions(c, e, v, &p)) return NULL;
+    if (!v || !check_read_positions(c, e, v, &p)) return NULL;
     if (fill && !(f = check_fill(c, fill, v->dtype))) return NULL;
     if (!fill && !is_proven(c, &p)) return NULL;
     return check_read(c, v, p.at, p.values, p.n, f, e);

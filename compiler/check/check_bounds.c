@@ -260,7 +260,8 @@ static void new_value_poly(
         if (v->reduction != RED_ARGMAX && v->reduction != RED_ARGMIN) break;
         extreme_poly(w, v->reduced[0], p);
         return;
-    case V_SCAN: break;
+    case V_SCAN:
+    case V_PLACE: break;
     }
     any_of(w, v->dtype, p);
 }

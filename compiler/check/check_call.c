@@ -149,6 +149,11 @@ static void check_body(struct checker *c, const struct ast_stmt *body) {
             check_require(c, s);
             continue;
         }
+        if (s->place) {
+            diag_error(c->cx, check_user_span(c, s->place->span), D_PLACE, "a fn gives values and stores nothing");
+            diag_fix(c->cx, "store in the kernel what the fn gives");
+            continue;
+        }
         for (const struct ast_ids *t = s->targets; t; t = t->next) n++;
         if (n == 1) v[0] = check_part(c, s->value);
         else check_results(c, s->value, n, v);

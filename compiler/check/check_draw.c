@@ -63,7 +63,7 @@ void check_draw(struct cx *cx, struct kernel *k) {
     const struct fx_term one = {FX_T_CONST, 1};
     for (int i = 0; i < k->n_values; i++) {
         const struct value *v = k->values[i];
-        for (int j = 0; v->kind == V_ACCESS && j < v->n_at; j++)
+        for (int j = 0; (v->kind == V_ACCESS || v->kind == V_PLACE) && j < v->n_at; j++)
             visit(cx, k, v->args[1 + j], (struct drawn_range){v->at[j], one, false},
                 NEW_ARRAY(&cx->arena, bool, k->n_values + 1));
     }

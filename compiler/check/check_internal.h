@@ -157,12 +157,26 @@ struct value *check_concat(struct checker *c, const struct ast_expr *e);
 struct value *check_settled(struct checker *c, struct value *v, const struct ast_expr *e);
 
 /* ---- check_access.c ---- */
+struct positions { /* of an access or of a store, as written */
+    int n;
+    int at[MAX_AXES];
+    struct value *values[MAX_AXES];
+    const struct ast_arg *args[MAX_AXES];
+};
+/* The positions of e, an access of v; false after an error. */
+bool check_read_positions(struct checker *c, const struct ast_expr *e, const struct value *v, struct positions *p);
 /* a[..], with the value outside (an AST_FILL's) or NULL. */
 struct value *check_access(struct checker *c, const struct ast_expr *e, const struct ast_expr *fill);
 /* v read at positions along axes; fill may be NULL: then the positions are inside by construction.
  * NULL after an error. */
 struct value *check_read(struct checker *c, struct value *v, const int *at, struct value *const *positions, int n,
     struct value *fill, const struct ast_expr *e);
+
+/* ---- check_place.c ---- */
+/* A store at positions: sets result and placed of its parameter. */
+void check_place(struct checker *c, const struct ast_stmt *s);
+/* What all of them together must not do, once the body is read. */
+void check_places(struct checker *c);
 
 /* ---- check_bounds.c ---- */
 /* Whether every element of v, a position along `axis` of the kernel at hand, lies in [0, extent of axis). Where that

@@ -62,7 +62,7 @@ static bool is_introduced(const struct checker *c, struct name n) {
     const struct ast_item *body = c->n_calls ? c->calls[c->n_calls - 1] : c->k->ast;
     if (introduces(body->value, n)) return true;
     for (const struct ast_stmt *s = body->body; s; s = s->next)
-        if (introduces(s->value, n)) return true;
+        if (introduces(s->value, n) || introduces(s->place, n)) return true;
     return false;
 }
 
@@ -222,7 +222,7 @@ static bool is_concatenated(struct checker *c, struct name n) {
     const struct ast_item *body = c->n_calls ? c->calls[c->n_calls - 1] : c->k->ast;
     if (has_concat(body->value, n)) return true;
     for (const struct ast_stmt *s = body->body; s; s = s->next)
-        if (has_concat(s->value, n)) return true;
+        if (has_concat(s->value, n) || has_concat(s->place, n)) return true;
     return false;
 }
 

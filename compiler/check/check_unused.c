@@ -94,6 +94,7 @@ static struct unread *find_unread(struct uses *u, const struct ast_item *i) {
             }
         }
         use_expr(u, s->value);
+        use_expr(u, s->place);
     }
     return unread;
 }
@@ -156,7 +157,7 @@ static void use_item(struct uses *u, const struct ast_item *i) {
     use_axes(u, i->kernel_axes);
     use_types(u, i->params);
     use_types(u, i->outs);
-    for (const struct ast_stmt *s = i->body; s; s = s->next) use_expr(u, s->value);
+    for (const struct ast_stmt *s = i->body; s; s = s->next) use_expr(u, s->value), use_expr(u, s->place);
     for (const struct ast_entry *e = i->entries; e; e = e->next) {
         use(u, &u->values, e->name); /* what it gives a value to */
         use_val(u, e->value);

@@ -72,14 +72,16 @@ static const struct param *output_of(const struct kernel *k, const struct value 
 static bool is_carried_over(const struct kernel *k, const struct value *v) {
     if (v->kind != V_LOAD || !is_inout(&k->params[v->param])) return false;
     for (int i = 0; i < k->n_params; i++)
-        if (i != v->param && is_inout(&k->params[i]) && k->params[i].result == v) return true;
+        if (i != v->param && is_inout(&k->params[i]) && param_stored(&k->params[i]) == v) return true;
     return false;
 }
+
+static bool has_positions(const struct value *v) { return v->kind == V_ACCESS || v->kind == V_PLACE; }
 
 static void count_readers(struct printer *p) {
     const struct kernel *k = p->k;
     for (int i = 0; i < k->n_params; i++)
-        if (is_written(&k->params[i])) p->n_readers[k->params[i].result->id]++;
+        if (is_written(&k->params[i])) p->n_readers[param_stored(&k->params[i])->id]++;
     for (int i = k->n_values - 1; i >= 0; i--)
         for (int a = 0; p->n_readers[i] && a < k->values[i]->n_args; a++) p->n_readers[k->values[i]->args[a]->id]++;
 }
@@ -99,7 +101,7 @@ static void choose_statements(struct printer *p) {
     for (int i = k->n_values - 1; i >= 0; i--) {
         const struct value *v = k->values[i];
         for (int a = 0; p->n_readers[i] && a < v->n_args; a++) {
-            bool is_position = v->kind == V_ACCESS && a >= 1 && a <= v->n_at;
+            bool is_position = has_positions(v) && a >= 1 && a <= v->n_at;
             bool is_part = (v->kind == V_OP || v->kind == V_CAST) && p->in_position[i] && !p->is_bound[i];
             if (is_position || is_part) p->in_position[v->args[a]->id] = true;
         }
@@ -110,7 +112,7 @@ static void choose_statements(struct printer *p) {
 static void write_indices(struct printer *p, const struct value *v, struct ast_expr **saved) {
     for (int a = 0; a < v->n_args; a++) {
         const struct value *x = v->args[a];
-        bool is_position = v->kind == V_ACCESS
+        bool is_position = has_positions(v)
                                ? a >= 1 && a <= v->n_at
                                : (v->kind == V_OP || v->kind == V_CAST) && p->in_position[v->id] && !p->is_bound[v->id];
         saved[a] = p->expr[x->id];
@@ -362,6 +364,15 @@ static void print_statement(struct buf *out, struct name target, const struct as
     buf_putc(out, '\n');
 }
 
+/* `x[T: e] = v`, as print_value() gives it: an access, beside it the value. */
+static void print_stored(struct buf *out, const struct ast_expr *e) {
+    buf_puts(out, "  ");
+    ast_print_expr(out, e->a);
+    buf_puts(out, " = ");
+    ast_print_expr(out, e->b);
+    buf_putc(out, '\n');
+}
+
 static void print_body(struct printer *p, struct buf *out) {
     const struct kernel *k = p->k;
     for (int i = 0; i < k->n_requirements; i++) {
@@ -391,7 +402,10 @@ static void print_body(struct printer *p, struct buf *out) {
         const struct param *param = &k->params[i % k->n_params];
         bool is_done = !is_written(param) || is_inout(param) != (i >= k->n_params);
         for (int d = 0; d < n_done; d++) is_done |= done[d] == param;
-        if (!is_done) print_statement(out, print_text(param->name), p->expr[param->result->id]);
+        if (is_done) continue;
+        const struct ast_expr *e = p->expr[param_stored(param)->id];
+        if (param->placed) print_stored(out, e);
+        else print_statement(out, print_text(param->name), e);
     }
 }
 

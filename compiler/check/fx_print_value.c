@@ -197,12 +197,11 @@ static struct ast_expr *relabel(struct printer *p, const struct value *v) {
 
 /* ---- values ---- */
 
-static struct ast_expr *access(struct printer *p, const struct value *v) {
-    struct ast_expr *short_form = relabel(p, v), *e = print_new(p, AST_ACCESS), *fill;
+/* a[L: e, ..] with the positions of v. */
+static struct ast_expr *at_positions(struct printer *p, struct ast_expr *a, const struct value *v) {
+    struct ast_expr *e = print_new(p, AST_ACCESS);
     struct ast_arg **end = &e->args;
-    const struct value *outside = v->has_fill ? v->args[1 + v->n_at] : NULL;
-    if (short_form) return short_form;
-    e->a = v->args[0]->kind == V_NUM ? typed_number(p, v->args[0]) : p->expr[v->args[0]->id];
+    e->a = a;
     for (int i = 0; i < v->n_at; i++) {
         const struct value *at = v->args[1 + i];
         struct ast_arg **this = end;
@@ -213,11 +212,27 @@ static struct ast_expr *access(struct printer *p, const struct value *v) {
                                 : p->expr[at->id]);
         (*this)->label = print_text(p->axis_names[v->at[i]]);
     }
+    return e;
+}
+
+static struct ast_expr *access(struct printer *p, const struct value *v) {
+    struct ast_expr *short_form = relabel(p, v), *e, *fill;
+    const struct value *outside = v->has_fill ? v->args[1 + v->n_at] : NULL;
+    if (short_form) return short_form;
+    e = at_positions(p, v->args[0]->kind == V_NUM ? typed_number(p, v->args[0]) : p->expr[v->args[0]->id], v);
     if (!outside) return e;
     fill = print_new(p, AST_FILL);
     fill->a = e;
     fill->b = outside->kind == V_NUM ? print_number(p, outside, true) : p->expr[outside->id];
     return fill;
+}
+
+/* No expression: `a` is where it is stored, `b` what. */
+static struct ast_expr *stored(struct printer *p, const struct value *v) {
+    struct ast_expr *e = print_new(p, AST_BINARY);
+    e->a = at_positions(p, print_id(p, print_text(p->k->params[v->param].name)), v);
+    e->b = v->args[0]->kind == V_NUM ? print_number(p, v->args[0], true) : p->expr[v->args[0]->id];
+    return e;
 }
 
 static bool carries_all(const struct value *v, const int *axes, int n) {
@@ -314,6 +329,7 @@ struct ast_expr *print_value(struct printer *p, const struct value *v) {
     case V_SCAN: return running(p, v, arg);
     case V_CAST: return cast(p, v->to, arg);
     case V_ACCESS: return access(p, v);
+    case V_PLACE: return stored(p, v);
     }
     return NULL;
 }

@@ -512,6 +512,91 @@ static void emit_shared(struct body *b, struct scope *row) {
     }
 }
 
+/* ---- stores at positions ---- */
+
+/* What store s computes an element of: of one at positions what is stored there. */
+static struct node *stored_element(const struct body *b, int s) {
+    return copied_value(store_element(b->g, b->l->kernel->group, &b->l->kernel->group->stores[s]));
+}
+
+static const struct node *place_of(const struct body *b, int s) {
+    const struct node *v = b->l->kernel->group->stores[s].value;
+    return v->kind == N_PLACE ? v : NULL;
+}
+
+/* Whether the V elements of a thread go side by side, at positions that they have in common. */
+static bool is_place_uniform(const struct body *b, int s) {
+    const struct node *v = place_of(b, s);
+    struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[s]);
+    for (int i = 1; i < v->n_args; i++)
+        if (node_has_any(v->args[i], b->along.axes, b->along.n)) return false;
+    return !b->along.n || along_of(b, &t) == ALONG_CONTIGUOUS;
+}
+
+/* The positions of store s in p, as those of an access. Returns the offset of its element; *inside: where it exists. */
+static const char *place_offset(struct body *b, struct scope *p, int s, const char **inside) {
+    const struct node *v = place_of(b, s);
+    struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[s]);
+    struct node at = *v;
+    struct buf offset;
+    at.kind = N_ACCESS, at.has_fill = v->may_miss != 0;
+    struct scope *inner = value_open_access(&b->w, p, &at, inside);
+    buf_init(&offset, arena(b));
+    for (int i = 0; i < t.n_axes; i++) {
+        int run = find_label(&b->along, t.axes[i]);
+        bool is_run = run >= 0 && along_of(b, &t) == ALONG_CONTIGUOUS;
+        if (is_run && run < b->along.n - 1) continue;
+        const char *index = is_run ? p == b->row ? b->along_var : arena_printf(arena(b), "(%s + v)", b->along_var)
+                                   : scope_index(&b->w, inner, t.axes[i]);
+        address_add(&offset, arena_printf(arena(b), "(long long)%s", address_group(arena(b), index, " ")),
+            address_stride(&b->w, &t, i));
+    }
+    return offset.len ? offset.s : "0";
+}
+
+/* In the loop over elements: where each goes, -1 for nowhere. */
+static void emit_places(struct body *b, struct scope *p) {
+    for (int s = 0; s < b->l->kernel->group->n_stores; s++) {
+        if (!place_of(b, s) || is_place_uniform(b, s)) continue;
+        const char *inside, *offset = place_offset(b, p, s, &inside);
+        if (inside) value_line(&b->w, "place%d[v] = %s ? %s : -1;", s, inside, offset);
+        else value_line(&b->w, "place%d[v] = %s;", s, offset);
+    }
+}
+
+/* Ahead of the stores: where all V elements go. */
+static void emit_common_places(struct body *b, struct scope *row) {
+    for (int s = 0; s < b->l->kernel->group->n_stores; s++) {
+        if (!place_of(b, s) || !is_place_uniform(b, s)) continue;
+        const char *inside, *offset = place_offset(b, row, s, &inside);
+        if (inside) value_line(&b->w, "const long long place%d = %s ? %s : -1;", s, inside, offset);
+        else value_line(&b->w, "const long long place%d = %s;", s, offset);
+    }
+}
+
+static void emit_store_at(struct body *b, const struct tensor *t, const char *value, int s) {
+    const char *name = tensor_name(b, t);
+    bool converts = is_converted(t->dtype), misses = place_of(b, s)->may_miss != 0;
+    if (is_place_uniform(b, s)) {
+        const char *guard = misses ? arena_printf(arena(b), "if (place%d >= 0) ", s) : "";
+        if (b->along.n)
+            buf_line(b->w.out, "    %s%s<V, ALIGNED>(%s + place%d, %s, n_valid);", guard,
+                converts ? "fx_store" : "fx_store_items", name, s, value);
+        else
+            buf_line(b->w.out, converts ? "    %sfx_store_one(%s + place%d, %s[0]);" : "    %s*(%s + place%d) = %s[0];",
+                guard, name, s, value);
+        return;
+    }
+    buf_line(b->w.out, "#pragma unroll");
+    buf_line(b->w.out, "    for (int v = 0; v < V; ++v)");
+    const char *guard = misses ? arena_printf(arena(b), "v < n_valid && place%d[v] >= 0", s) : "v < n_valid";
+    buf_line(b->w.out,
+        converts ? "      if (%s) fx_store_one(%s + place%d[v], %s[v]);" : "      if (%s) *(%s + place%d[v]) = %s[v];",
+        guard, name, s, value);
+}
+
+/* ---- the store ---- */
+
 /* Whether all that the group stores are results of runs, which the driver puts where they belong. */
 static bool stores_partials_alone(const struct body *b) {
     const struct group *r = b->l->kernel->group;
@@ -524,9 +609,9 @@ static bool stores_partials_alone(const struct body *b) {
 /* Where the element that store s takes goes as it is computed; NULL: it is converted on the way. */
 static const char *element_place(struct body *b, int s, const char *const *results) {
     const struct store *store = &b->l->kernel->group->stores[s];
-    const struct node *n = store_element(b->g, b->l->kernel->group, store);
+    const struct node *n = stored_element(b, s);
     struct tensor t = tensor_of_store(b->g, b->c->partition, store);
-    if (n != store->value) return arena_printf(arena(b), "x.%s[v]", emit_member(b->w.names, n));
+    if (n != copied_value(store->value)) return arena_printf(arena(b), "x.%s[v]", emit_member(b->w.names, n));
     bool is_plain = strcmp(element_of_value(&b->w, t.dtype, n->dtype, "x"), "x") == 0 &&
                     strcmp(held_ctype(t.dtype), value_ctype(n->dtype)) == 0;
     return is_plain ? arena_printf(arena(b), "%s[v]", results[s]) : NULL;
@@ -538,7 +623,11 @@ static void mark_elements(struct body *b, bool *needed) {
     const struct chain *x = b->l->kernel->chain;
     struct node **shared;
     int n = b->is_gemm ? gemm_shared(b->g, r, &shared) : 0;
-    for (int s = 0; s < r->n_stores; s++) needed[store_element(b->g, r, &r->stores[s])->id] |= !is_elsewhere(b, s);
+    for (int s = 0; s < r->n_stores; s++) {
+        const struct node *v = place_of(b, s);
+        needed[stored_element(b, s)->id] |= !is_elsewhere(b, s);
+        for (int i = 1; v && i < v->n_args; i++) needed[v->args[i]->id] = true;
+    }
     for (int i = 0; i < n; i++) needed[shared[i]->args[0]->id] = true;
     for (int i = 0; x && i < x->n_deferred; i++) needed[x->deferred[i].by->id] = true;
 }
@@ -562,6 +651,7 @@ static void emit_store(struct body *b) {
         if (is_elsewhere(b, s)) continue;
         results[s] = arena_printf(arena(b), "%sout", tensor_name(b, &t));
         buf_line(b->w.out, "    %s %s[V];", held_ctype(t.dtype), results[s]);
+        if (place_of(b, s) && !is_place_uniform(b, s)) buf_line(b->w.out, "    long long place%d[V];", s);
     }
     struct scope *row = scope_open(&b->w, NULL);
     b->w.indent = 2;
@@ -583,9 +673,10 @@ static void emit_store(struct body *b) {
     bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s)) continue;
-        const struct node *n = store_element(b->g, r, &r->stores[s]);
+        const struct node *n = stored_element(b, s), *v = place_of(b, s);
         const char *place = element_place(b, s, results);
         needed[n->id] = true;
+        for (int i = 1; v && !is_place_uniform(b, s) && i < v->n_args; i++) needed[v->args[i]->id] = true;
         if (place && (!is_leaf(b, n) || b->l->kernel->chain) && !(p->place && p->place[n->id]))
             scope_set_place(&b->w, p, n, place);
     }
@@ -594,21 +685,25 @@ static void emit_store(struct body *b) {
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
-        struct node *n = store_element(b->g, r, &r->stores[s]);
+        struct node *n = stored_element(b, s);
         const char *value = value_at(&b->w, p, n), *place = element_place(b, s, results);
-        if (n == r->stores[s].value)
+        if (n == copied_value(r->stores[s].value))
             value_assign(
                 &b->w, arena_printf(arena(b), "%s[v]", results[s]), element_of_value(&b->w, t.dtype, n->dtype, value));
         else if (!has_element(b, s)) value_assign(&b->w, place, value);
     }
+    emit_places(b, p);
     close_elements(b, block);
+    b->w.indent = 2;
+    emit_common_places(b, row);
     struct node **shared;
     if (b->is_gemm && gemm_shared(b->g, r, &shared) && !stores_partials_alone(b))
         buf_line(b->w.out, "    if (n_valid <= 0) return;  // nothing of the tile: it was here for what lanes share");
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s) || is_partial_store(b->g, r, &r->stores[s], &x)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
-        emit_store_one(b, &t, results[s], s);
+        if (place_of(b, s)) emit_store_at(b, &t, results[s], s);
+        else emit_store_one(b, &t, results[s], s);
     }
     value_close_function(&b->w);
 }
@@ -617,8 +712,9 @@ static void emit_store(struct body *b) {
 static void emit_skew(struct body *b) {
     struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[0]);
     emit_function(b->w.out, "  template <int V> FX_DEVICE int skew(index row) const",
-        along_of(b, &t) == ALONG_CONTIGUOUS ? arena_printf(arena(b), "return fx_skew<V>(%s);", address(b, &t, NULL))
-                                            : "return 0;");
+        along_of(b, &t) == ALONG_CONTIGUOUS && !place_of(b, 0)
+            ? arena_printf(arena(b), "return fx_skew<V>(%s);", address(b, &t, NULL))
+            : "return 0;");
 }
 
 /* ---- all of it ---- */
@@ -638,6 +734,7 @@ static void find_needed(struct body *b) {
              is_loop = n->kind == N_REDUCE || n->kind == N_SCAN || (n->kind == N_SHARE && !is_shared);
         if (!seen[i] || (is_leaf(b, n) && !is_shared)) continue;
         bool is_general = is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_INPUT;
+        b->is_general |= n->kind == N_PLACE; /* where it goes is made of indices by name */
         in_loop[i] &= !is_uniform[i];
         b->is_general |= is_general;
         b->is_guarded |= in_loop[i] && is_general;

@@ -112,6 +112,8 @@ struct ast_param { /* a parameter or an output */
 struct ast_stmt {
     bool is_require;         /* `require expr` */
     struct ast_ids *targets; /* `a, b = expr` */
+    struct ast_expr
+        *place; /* `a[pos, ..] = expr`: a[pos, ..], an access; NULL: what the targets name is assigned whole */
     struct ast_expr *value;
     struct span span;
     struct ast_stmt *next;

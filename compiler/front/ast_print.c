@@ -361,8 +361,13 @@ static void tree_params(struct buf *out, const char *head, const struct ast_para
 static void tree_body(struct buf *out, const struct ast_stmt *body) {
     for (const struct ast_stmt *s = body; s; s = s->next) {
         buf_puts(out, s->is_require ? "\n  (require" : "\n  (=");
-        for (const struct ast_ids *i = s->targets; i; i = i->next) buf_printf(out, " " NAME_FMT, NAME_ARG(i->name));
+        for (const struct ast_ids *i = s->place ? NULL : s->targets; i; i = i->next)
+            buf_printf(out, " " NAME_FMT, NAME_ARG(i->name));
         buf_putc(out, ' ');
+        if (s->place) {
+            tree_expr(out, s->place);
+            buf_putc(out, ' ');
+        }
         tree_expr(out, s->value);
         buf_putc(out, ')');
     }

@@ -338,6 +338,14 @@ static struct ast_stmt *stmt(struct parse *p, struct span from, struct ast_ids *
     return s;
 }
 
+/* `a[pos, ..] = value` */
+static struct ast_stmt *place(struct parse *p, const struct token *t, struct ast_expr *place, struct ast_expr *value) {
+    struct ast_ids *target = id(p, t);
+    struct ast_stmt *s = stmt(p, target->span, target, value);
+    s->place = place;
+    return s;
+}
+
 static struct ast_attr *attr(struct parse *p, const struct token *t, struct ast_val *value) {
     struct ast_attr *a = NEW(&p->cx->arena, struct ast_attr);
     *a = (struct ast_attr){.name = name_of(t), .value = value, .span = join(span_of(p, t), value->span)};
@@ -560,6 +568,10 @@ stmts(A) ::= . { A = NULL; }
 stmts(A) ::= stmts(A) ids(T) ASSIGN expr(E). {
     struct ast_ids *targets = FIRST(T);
     struct ast_stmt *x = stmt(p, targets->span, targets, E);
+    A = APPEND(A, x);
+}
+stmts(A) ::= stmts(A) ID(T) LBRACKET(L) positions(P) RBRACKET(R) ASSIGN expr(E). {
+    struct ast_stmt *x = place(p, T, suffix(p, AST_ACCESS, id_expr(p, T), L, FIRST(P), R), E);
     A = APPEND(A, x);
 }
 stmts(A) ::= stmts(A) REQUIRE(T) expr(E). { struct ast_stmt *x = stmt(p, span_of(p, T), NULL, E); A = APPEND(A, x); }
@@ -851,6 +863,9 @@ static bool report_if_foreign(struct parse *p, const struct token *t, const bool
     if (is_binary(t) && t[1].code == T_ASSIGN && t[1].start == t->start + t->len) {
         const char *op = arena_strndup(a, t->s, t->len);
         struct name target = t > p->tokens && t[-1].code == T_ID ? name_of(t - 1) : (struct name){"y", 1};
+        if (t > p->tokens && t[-1].code == T_RBRACKET)
+            return report_foreign(p, between(p, t, t + 1), arena_printf(a, "`%s=`: there is no assignment in place", op),
+                                  arena_printf(a, "write what stands there out: `x[T: i] = (x[T: i] ?? 0) %s ...`", op));
         return report_foreign(p, between(p, t, t + 1), arena_printf(a, "`%s=`: there is no assignment in place", op),
                               arena_printf(a, "a name may be assigned again: `" NAME_FMT " = " NAME_FMT " %s ...`", NAME_ARG(target), NAME_ARG(target), op));
     }
@@ -859,12 +874,6 @@ static bool report_if_foreign(struct parse *p, const struct token *t, const bool
                               fix_of_operator(t));
     if (foreign_call(p, t, expected)) return true;
     if (expected[T_ASSIGN] && p->in_body && t > p->tokens && t[-1].code == T_ID && foreign_assignment(p, t)) return true;
-    if (t->code == T_LBRACKET && expected[T_ASSIGN] && p->in_body && t > p->tokens && t[-1].code == T_ID) {
-        struct name target = name_of(t - 1);
-        return report_foreign(p, span_of(p, t), "a value is assigned whole, not by elements",
-                              arena_printf(a, "choose between values: `" NAME_FMT " = where(idx(N) == i, v, " NAME_FMT ")`, in place where " NAME_FMT " is `inout`",
-                                           NAME_ARG(target), NAME_ARG(target), NAME_ARG(target)));
-    }
     if (is_slice(p, t))
         return report_foreign(p, span_of(p, t), "`:` does not slice",
                               "name the axes that are indexed, `x[N: 0]`; the others pass through, and `x[N: J+1]` shifts");

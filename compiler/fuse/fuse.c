@@ -181,8 +181,8 @@ void fuse_add_store(struct fuser *f, struct group *r, struct node *value, int pa
 }
 
 static void add_pointwise(struct fuser *f, struct node *value, int param, int buffer, bool needs_contraction) {
-    const int *axes = param >= 0 ? f->g->kernel->params[param].axes : value->axes;
-    int n_axes = param >= 0 ? f->g->kernel->params[param].n_axes : value->n_axes;
+    const struct axis_set space = store_space(f->g, value, param);
+    const int *axes = space.axes, n_axes = space.n;
     /* Outputs over the same axes that need nothing computed before them share one kernel. */
     for (int i = 0; param >= 0 && !needs_contraction && i < f->p->n_groups; i++) {
         struct group *r = &f->p->groups[i];
@@ -302,15 +302,17 @@ static bool place_element(
     struct fuser *f, struct node *value, struct node *element, const int *axes, int n_axes, int param, int buffer) {
     const struct graph *g = f->g;
     struct node **below = f->below;
-    bool is_partial = element != value, is_stored = buffer >= 0 && !is_partial;
-    if (f->chains && !is_partial && fuse_place_in_chain(f, value, param, buffer, axes, n_axes)) return true;
-    f->row.is_row = f->rows && !is_partial && fuse_find_row(f, value, axes, n_axes, is_stored, true, &f->row);
+    bool is_partial = element != value, is_stored = buffer >= 0 && !is_partial, is_placed = value->kind == N_PLACE;
+    if (f->chains && !is_partial && !is_placed && fuse_place_in_chain(f, value, param, buffer, axes, n_axes))
+        return true;
+    f->row.is_row = f->rows && !is_partial && !is_placed &&
+                    fuse_find_row(f, value, axes, n_axes, is_stored, true, &f->row);
     int n = walk_below(f, element, axes, n_axes, is_stored, true);
     if (f->row.is_row && n) { /* it waits for other kernels, so those who wait for none do not share its program */
         f->row.is_row = fuse_find_row(f, value, axes, n_axes, is_stored, false, &f->row);
         n = walk_below(f, element, axes, n_axes, is_stored, false);
     }
-    struct node *host = f->row.is_row ? NULL : find_host(f, element, axes, n_axes, below, n);
+    struct node *host = f->row.is_row || is_placed ? NULL : find_host(f, element, axes, n_axes, below, n);
     if (is_partial && (!host || group_of(f, host)->intermediate)) return false; /* a chain's reduces nothing */
     bool *is_near_it = NEW_ARRAY(&g->cx->arena, bool, n + 1);
     for (int i = 0; i < n; i++) is_near_it[i] = is_near(f, below[i]);
@@ -375,13 +377,13 @@ static bool place_beside_row(struct fuser *f, struct node *value, const struct p
 /* Puts a stored value into the kernel that computes it: what reduces runs of a contraction's result into that
  * contraction's, where there is an epilogue. */
 static void place_store(struct fuser *f, struct node *value, int param, int buffer) {
-    const struct param *p = param >= 0 ? &f->g->kernel->params[param] : NULL;
+    const struct axis_set space = store_space(f->g, value, param);
     struct partial_of x;
     if (buffer >= 0 && f->epilogues && as_partial(f->g, value, &x)) {
         if (x.size == PARTIAL_RUN && place_element(f, value, x.of, x.of->axes, x.of->n_axes, param, buffer)) return;
         if (f->rows && place_beside_row(f, value, &x, buffer)) return;
     }
-    place_element(f, value, value, p ? p->axes : value->axes, p ? p->n_axes : value->n_axes, param, buffer);
+    place_element(f, value, value, space.axes, space.n, param, buffer);
 }
 
 /* What reduces runs of elements is in memory, so that the epilogue of a contraction can compute it. */
@@ -406,19 +408,34 @@ static void place_partials(struct fuser *f) {
 static void store_through(struct fuser *f, int o) {
     const struct output *out = &f->g->outputs[o];
     const struct param *p = &f->g->kernel->params[out->param];
-    int n = f->p->n_buffers, b = fuse_need_buffer(f, out->value, p->dtype, NULL, f->through[o], out->value->span);
-    if (b == n && nodes_same_axes(out->value->axes, out->value->n_axes, p->axes, p->n_axes))
+    struct node *value = copied_value(out->value);
+    int n = f->p->n_buffers, b = fuse_need_buffer(f, value, p->dtype, NULL, f->through[o], out->value->span);
+    if (b == n && nodes_same_axes(value->axes, value->n_axes, p->axes, p->n_axes))
         memcpy(f->p->buffers[b].axes, p->axes, sizeof p->axes);
+}
+
+/* What the positions of output o read that is to be in memory when its copy is made. */
+static void place_positions(struct fuser *f, int o) {
+    const struct node *v = f->g->outputs[o].value;
+    f->row.is_row = false;
+    for (int a = 1; v->kind == N_PLACE && a < v->n_args; a++) {
+        int n = walk_below(f, v->args[a], v->axes, v->n_axes, false, false);
+        for (int i = 0; i < n; i++)
+            fuse_need_buffer(f, f->below[i], f->below[i]->dtype, NULL,
+                "positions of what is copied in place are made of it", f->below[i]->span);
+    }
 }
 
 static void add_copies(struct fuser *f) {
     for (int o = 0; o < f->g->n_outputs; o++) {
         const struct output *out = &f->g->outputs[o];
         const struct param *p = &f->g->kernel->params[out->param];
+        const struct axis_set space = store_space(f->g, out->value, out->param);
         if (!f->through[o]) continue;
         struct group *r = &PUSH(&f->g->cx->arena, f->p->groups, f->p->n_groups);
-        *r = (struct group){.is_copy = true, .copied = find_buffer(f->p, out->value, p->dtype), .n_axes = p->n_axes};
-        memcpy(r->axes, p->axes, (size_t)p->n_axes * sizeof *p->axes);
+        *r = (struct group){
+            .is_copy = true, .copied = find_buffer(f->p, copied_value(out->value), p->dtype), .n_axes = space.n};
+        memcpy(r->axes, space.axes, (size_t)space.n * sizeof *space.axes);
         fuse_add_store(f, r, out->value, out->param, -1);
     }
 }
@@ -446,9 +463,12 @@ static bool is_last(const struct graph *g, const struct group *r) {
 
 /* ---- order ---- */
 
-/* Of groups that may run, the lowest comes first. Copies come last. */
+/* Of groups that may run, the lowest comes first. Copies come last, those to positions before others: what these
+ * overwrite may say where. */
 static int rank(const struct graph *g, const struct group *r) {
-    return r->is_copy ? INT_MAX : is_last(g, r) ? r->order + INT_MAX / 2 : r->order;
+    return r->is_copy      ? INT_MAX - (r->stores[0].value->kind == N_PLACE)
+           : is_last(g, r) ? r->order + INT_MAX / 2
+                           : r->order;
 }
 
 /* Whether every buffer that r reads has been written. */
@@ -528,7 +548,8 @@ static void join_rows(struct fuser *f) {
     for (int i = 0; i < p->n_groups; i++) {
         struct group *x = &p->groups[i];
         bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_params + 1), are_outputs = true;
-        for (int s = 0; s < x->n_stores; s++) are_outputs &= x->stores[s].param >= 0;
+        for (int s = 0; s < x->n_stores; s++)
+            are_outputs &= x->stores[s].param >= 0 && x->stores[s].value->kind != N_PLACE;
         if (x->contraction || x->is_row || x->is_copy || !are_outputs || !marks_inputs(g, x, is_read)) continue;
         for (int k = 0; k < p->n_groups && x->n_stores; k++) {
             struct group *r = &p->groups[k];
@@ -574,6 +595,7 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
         for (int i = 0; i < n_contractions; i++) f->p->groups[i].n_stores = 0;
         for (int i = 0; i < g->n_outputs; i++)
             if (!f->through[i]) place_store(f, g->outputs[i].value, g->outputs[i].param, -1);
+            else place_positions(f, i);
         struct partial_of x;
         for (int late = 0; late < 2; late++) /* runs of rows behind the row programs that take them */
             for (int b = 0; b < f->p->n_buffers; b++) /* grows while it runs */

@@ -51,7 +51,10 @@ static bool is_active(struct grad *g, const struct value *v, const bool *is_want
     case V_SCAN: return g->is_active[v->args[0]->id] || (v->n_args > 1 && g->is_active[v->args[1]->id]);
     case V_REDUCE: return g->is_active[v->args[0]->id];
     case V_CAST: return fx_is_float(v->to) && g->is_active[v->args[0]->id];
-    case V_NUM: case V_INDEX: case V_SIZE: break;
+    case V_NUM:
+    case V_INDEX:
+    case V_SIZE:
+    case V_PLACE: break;
     }
     return false;
 }
@@ -65,7 +68,12 @@ static void propagate(struct grad *g, struct value *v) {
         grad_add_value(g, v->args[0], check_convert(g->c, grad_adjoint(g, v), v->args[0]->dtype, g->at));
         break;
     case V_ACCESS: grad_access(g, v); break;
-    case V_NUM: case V_SCALAR: case V_LOAD: case V_INDEX: case V_SIZE: break;
+    case V_NUM:
+    case V_SCALAR:
+    case V_LOAD:
+    case V_INDEX:
+    case V_SIZE:
+    case V_PLACE: break;
     }
 }
 
@@ -117,7 +125,7 @@ static void copy_signature(struct grad *g, const struct kernel *f) {
         ast->is_inout = false;
         p->ast = ast;
         p->is_output = false;
-        p->result = NULL;
+        p->result = p->placed = NULL;
     }
 }
 
@@ -164,6 +172,21 @@ static bool read_wanted(struct grad *g, const struct ast_item *item, bool *is_wa
     return ok;
 }
 
+/* Of an output stored at positions: what was stored has the adjoint of the places it went to, what the parameter held
+ * that of all others. */
+static void seed_placed(struct grad *g, const struct param *o, struct value *d) {
+    const struct value *placed = g->k->values[o->placed->id], *whole = g->k->values[o->result->id];
+    struct value *stored = placed->args[0], *old = whole->args[2], *positions[MAX_AXES];
+    for (int i = 0; i < placed->n_at; i++) positions[i] = placed->args[1 + i];
+    struct value *read = check_read(g->c, d, placed->at, positions, placed->n_at, grad_zero(g, d->dtype), g->at);
+    struct adjoint_product p = {.n_factors = 1, .factors = {check_convert(g->c, read, stored->dtype, g->at)}};
+    product_sum_missing(&p, read, stored);
+    if (g->is_active[stored->id]) grad_add(g, stored, &p);
+    if (!g->is_active[old->id]) return;
+    struct value *kept = grad_op(g, O_WHERE, whole->args[0], grad_zero(g, d->dtype), d);
+    grad_add_value(g, old, check_convert(g->c, kept, old->dtype, g->at));
+}
+
 /* An adjoint for each float output of f as a parameter, and as where its result's begins. */
 static int seed(struct grad *g, const struct kernel *f) {
     int n = 0;
@@ -182,6 +205,10 @@ static int seed(struct grad *g, const struct kernel *f) {
         d->natural = o->dtype;
         d->n_axes = o->n_axes;
         memcpy(d->axes, o->axes, (size_t)o->n_axes * sizeof *o->axes);
+        if (o->placed) {
+            seed_placed(g, o, d);
+            continue;
+        }
         struct adjoint_product p = {.n_factors = 1, .factors = {check_convert(g->c, d, v->dtype, g->at)}};
         product_sum_missing(&p, d, v);
         grad_add(g, v, &p);

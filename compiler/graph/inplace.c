@@ -29,6 +29,21 @@ static bool is_own(const struct graph *g, const struct group *r, const struct no
     return !(places & ELSEWHERE);
 }
 
+/* Whether n reads the parameter where r stores to it: at the same positions, at the element that each thread computes.
+ */
+static bool is_own_place(const struct group *r, const struct node *n, int param) {
+    if (n->kind != N_ACCESS || n->args[0]->kind != N_INPUT || n->args[0]->param != param || r->is_row) return false;
+    for (int s = 0; s < r->n_stores; s++) {
+        const struct node *v = r->stores[s].value;
+        if (r->stores[s].param != param || v->kind != N_PLACE || v->n_at != n->n_at) continue;
+        bool is_same = nodes_same_axes(v->axes, v->n_axes, r->axes, r->n_axes) &&
+                       memcmp(v->at, n->at, (size_t)n->n_at * sizeof *n->at) == 0;
+        for (int i = 1; i <= n->n_at; i++) is_same = is_same && v->args[i] == n->args[i];
+        if (is_same && nodes_same_axes(n->axes, n->n_axes, v->axes, v->n_axes)) return true;
+    }
+    return false;
+}
+
 /* What a group reads of what a parameter held before the kernel. */
 enum old_reads {
     READS_NOTHING,
@@ -39,7 +54,6 @@ enum old_reads {
 static enum old_reads group_reads(const struct graph *g, const struct partition *p, const struct group *r, int param) {
     unsigned char *places = arena_alloc(&g->cx->arena, (size_t)g->n_nodes + 1); /* by node: where it is computed */
     enum old_reads reads = READS_NOTHING;
-    if (r->is_copy) return READS_NOTHING;
     for (int s = 0; s < r->n_stores; s++) {
         bool is_over_rows = r->is_row && !row_stores_elements(g, p, r, &r->stores[s]);
         places[store_element(g, r, &r->stores[s])->id] |= is_over_rows ? AT_ROW : AT_ELEMENT;
@@ -50,6 +64,12 @@ static enum old_reads group_reads(const struct graph *g, const struct partition 
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         if (!places[i] || group_sum(r, n) >= 0 || is_in_buffer(p, r, n)) continue;
+        if (r->is_copy && n == copied_value(r->stores[0].value)) continue;
+        if (is_own_place(r, n, param) && !(places[i] & ELSEWHERE)) {
+            if (reads == READS_NOTHING) reads = READS_OWN;
+            for (int a = 1; a < n->n_args; a++) places[n->args[a]->id] |= places[i];
+            continue;
+        }
         if (n->kind == N_INPUT && n->param == param && reads != READS_OTHERS)
             reads = is_own(g, r, n, places[i]) ? READS_OWN : READS_OTHERS;
         bool is_loop = n->kind == N_REDUCE || n->kind == N_SCAN, is_step = is_loop && is_row_step(r, n);

@@ -20,6 +20,8 @@ enum node_kind { /* as the value_kind of check.h in the same place: lower.c reli
     N_CAST,      /* args[0] converted to `to`, as a value of its compute type; with n_at it is written to memory, in the
                     storage order at[]: the pass `windows` makes such */
     N_ACCESS,    /* args[0] at positions args[1..] along its axes at[]; then, if has_fill, the value outside */
+    N_PLACE,     /* args[0] as it is stored at positions args[1..] along axes at[] of parameter `param`, along its other
+                    axes, which are all among the node's, at the running index. An output alone is one */
     N_SHARE, /* args[0] reduced over each run of `run` adjacent elements along `axis`, which all have the result; the
                 extent is whole runs. No value of a spec is one: the pass `share` makes them */
 };
@@ -41,9 +43,11 @@ struct node {
     int axis;              /* N_INDEX, N_SIZE, N_SCAN, N_SHARE */
     int run;               /* N_SHARE: a power of two from 2 to PARTIAL_RUN */
     int n_at;
-    int at[MAX_AXES];      /* N_ACCESS: axes of args[0], in the order of their positions: ascending. N_CAST: all its axes,
-                              in the order in which it is stored, or none */
+    int at[MAX_AXES];      /* N_ACCESS: axes of args[0], in the order of their positions: ascending. N_PLACE: of the
+                              parameter, none of them the node's. N_CAST: all its axes, in the order in which it is
+                              stored, or none */
     bool has_fill;         /* N_ACCESS: the last operand is the value outside */
+    unsigned may_miss;     /* N_PLACE: a bit a position that may lie outside: then nothing is stored */
     int n_args;
     struct node *args[MAX_ARGS];
     double num;            /* N_CONST of a float or a condition */
@@ -57,7 +61,7 @@ struct node {
 
 struct output {            /* what a parameter of the kernel receives */
     int param;
-    struct node *value;    /* its axes are among the parameter's: the rest is broadcast */
+    struct node *value; /* its axes are among the parameter's: the rest is broadcast; or an N_PLACE */
 };
 
 /* ---- the partition: what the fuse pass adds ---- */
@@ -100,8 +104,8 @@ struct group {             /* one GPU kernel */
     int axes[MAX_AXES];    /* its iteration space, a set */
     int order;             /* groups run in ascending order */
     bool waits;            /* of a row program: it reads what another kernel writes */
-    bool is_copy; /* it computes nothing: its one store puts what buffer `copied` holds into a parameter written in
-                     place */
+    bool is_copy; /* it computes nothing but positions: its one store puts what buffer `copied` holds into a parameter
+                     written in place */
     int copied;
     bool is_row; /* a row program: for each element of axes (a row) reductions and scans over exactly `reduced`, then
                     stores over axes or over both */
@@ -212,12 +216,23 @@ bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b);
 static inline bool node_is_stored(const struct node *n) { return n->kind == N_CAST && n->n_at; }
 /* The buffer of p that holds n, a loop or a value that is stored, or -1. */
 int node_buffer(const struct partition *p, const struct node *n);
+struct axis_set { /* what a store runs over */
+    int n;
+    const int *axes;
+};
+/* Of a value stored to a parameter, or with param -1 to a buffer: the parameter's axes; of an N_PLACE its own. */
+struct axis_set store_space(const struct graph *g, const struct node *value, int param);
 /* The buffer of p holding value as dtype, or -1; in parts. */
 int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype);
 int find_split_buffer(const struct partition *p, const struct node *value);
 /* Whether store s of row program r is over the elements of rows, not over rows. */
 bool row_stores_elements(
     const struct graph *g, const struct partition *p, const struct group *r, const struct store *s);
+
+/* What a buffer holds on the way of a stored value to a parameter written in place. */
+static inline struct node *copied_value(struct node *stored) {
+    return stored->kind == N_PLACE ? stored->args[0] : stored;
+}
 
 /* inplace.c: why output o, a parameter written in place, must not be stored by the group that computes it, or NULL: it
  * may. */

@@ -44,6 +44,16 @@ static void print_number(struct buf *out, const struct node *n) {
     else buf_printf(out, "%.9g", n->num);
 }
 
+static void print_place(struct buf *out, const struct graph *g, const struct node *n) {
+    buf_printf(out, "%%%d at %s[", n->args[0]->id, g->kernel->params[n->param].name);
+    for (int i = 0; i < n->n_at; i++) {
+        if (i) buf_puts(out, ", ");
+        print_axis(out, g, n->at[i]);
+        buf_printf(out, ": %%%d%s", n->args[1 + i]->id, n->may_miss >> i & 1 ? " if inside" : "");
+    }
+    buf_putc(out, ']');
+}
+
 static void print_access(struct buf *out, const struct graph *g, const struct node *n) {
     buf_printf(out, "%%%d[", n->args[0]->id);
     for (int i = 0; i < n->n_at; i++) {
@@ -73,6 +83,7 @@ static void print_node(struct buf *out, const struct graph *g, const struct node
         print_axes(out, g, n->at, n->n_at);
         break;
     case N_ACCESS: print_access(out, g, n); break;
+    case N_PLACE: print_place(out, g, n); break;
     case N_SCAN:
         buf_printf(out, n->reduction == RED_RECUR ? "%s" : "cum%s", reduction_name(n->reduction));
         print_axes(out, g, &n->axis, 1);

@@ -14,6 +14,18 @@ static bool is_set(const int *axes, int n, int n_axes) {
     return true;
 }
 
+/* The axes of a parameter that have no position. */
+static int add_passing(const struct graph *g, const struct node *n, int *axes, int n_axes) {
+    const struct param *p = &g->kernel->params[n->param];
+    for (int i = 0; i < p->n_axes; i++) {
+        bool seen = false;
+        for (int k = 0; k < n_axes; k++) seen |= axes[k] == p->axes[i];
+        for (int k = 0; k < n->n_at; k++) seen |= n->at[k] == p->axes[i];
+        if (!seen) axes[n_axes++] = p->axes[i];
+    }
+    return n_axes;
+}
+
 static const char *verify_axes(const struct graph *g, const struct node *n) {
     if (!is_set(n->axes, n->n_axes, g->kernel->n_axes)) return fail(g, n, "has axes that are no ascending set");
     int expected[MAX_AXES * MAX_ARGS], n_expected = 0;
@@ -25,6 +37,7 @@ static const char *verify_axes(const struct graph *g, const struct node *n) {
             for (int k = 0; i == 0 && n->kind == N_ACCESS && k < n->n_at; k++) seen |= n->at[k] == n->args[i]->axes[j];
             if (!seen) expected[n_expected++] = n->args[i]->axes[j];
         }
+    if (n->kind == N_PLACE) n_expected = add_passing(g, n, expected, n_expected);
     if (n->kind == N_INDEX) expected[n_expected++] = n->axis;
     if (n->kind == N_INPUT) {
         const struct param *p = &g->kernel->params[n->param];
@@ -47,6 +60,19 @@ static const char *verify_access(const struct graph *g, const struct node *n) {
     if (n->dtype != source->dtype || (n->has_fill && n->args[1 + n->n_at]->dtype != n->dtype))
         return fail(g, n, "has another dtype than what it reads");
     return NULL;
+}
+
+static const char *verify_place(const struct graph *g, const struct node *n) {
+    if (n->param < 0 || n->param >= g->kernel->n_params) return fail(g, n, "is stored to no parameter");
+    const struct param *p = &g->kernel->params[n->param];
+    if (!p->is_input || !p->is_output) return fail(g, n, "is stored at positions of what holds nothing yet");
+    if (!is_set(n->at, n->n_at, g->kernel->n_axes) || n->n_at <= 0) return fail(g, n, "is stored at no set of axes");
+    for (int i = 0; i < n->n_at; i++) {
+        if (!axes_have(p->axes, p->n_axes, n->at[i])) return fail(g, n, "is stored at an axis its parameter lacks");
+        if (node_has_axis(n, n->at[i])) return fail(g, n, "runs along an axis that it has a position of");
+        if (!fx_is_integer(n->args[1 + i]->dtype)) return fail(g, n, "is stored at a position that is no integer");
+    }
+    return n->dtype != n->args[0]->dtype ? fail(g, n, "has another dtype than what it stores") : NULL;
 }
 
 /* The dtype an op has over operands of dtype t, its own when they need not be alike. */
@@ -77,6 +103,7 @@ static int arity_of(const struct node *n) {
     case N_SCAN: return n->reduction == RED_RECUR ? 2 : 1;
     case N_REDUCE: case N_SHARE: case N_CAST: return 1;
     case N_ACCESS: return 1 + n->n_at + n->has_fill;
+    case N_PLACE: return 1 + n->n_at;
     default: return 0;
     }
 }
@@ -104,7 +131,7 @@ static bool has_compute_type(const struct node *n) { return fx_compute_type(n->d
 static const char *verify_node(const struct graph *g, const struct node *n, int i) {
     if (n->id != i) return fail(g, n, "has a wrong id");
     if (n->n_args != arity_of(n)) return fail(g, n, "has a wrong number of operands");
-    if (n->kind != N_ACCESS && ((n->n_at && n->kind != N_CAST) || n->has_fill))
+    if (n->kind != N_ACCESS && ((n->n_at && n->kind != N_CAST && n->kind != N_PLACE) || n->has_fill))
         return fail(g, n, "reads at positions, but is no access");
     if (n->kind != N_REDUCE && n->n_reduced) return fail(g, n, "reduces axes, but is no reduction");
     if ((n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE) && (int)n->reduction >= N_REDUCTIONS)
@@ -115,6 +142,7 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
     for (int a = 0; a < n->n_args; a++)
         if (!n->args[a] || n->args[a]->id >= i || g->nodes[n->args[a]->id] != n->args[a])
             return fail(g, n, "stands before an operand");
+        else if (n->args[a]->kind == N_PLACE) return fail(g, n, "reads what is only stored");
     if ((n->kind == N_INPUT || n->kind == N_SCALAR) &&
         (n->param < 0 || n->param >= g->kernel->n_params || !g->kernel->params[n->param].is_input))
         return fail(g, n, "names no input");
@@ -149,7 +177,10 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
             return fail(g, n, "is shared by no runs");
         if (g->kernel->axes[n->axis].extent % n->run > 0) return fail(g, n, "is shared by runs that are not whole");
     }
-    const char *wrong = n->kind == N_OP ? verify_op(g, n) : n->kind == N_ACCESS ? verify_access(g, n) : NULL;
+    const char *wrong = n->kind == N_OP       ? verify_op(g, n)
+                        : n->kind == N_ACCESS ? verify_access(g, n)
+                        : n->kind == N_PLACE  ? verify_place(g, n)
+                                              : NULL;
     return wrong ? wrong : verify_axes(g, n);
 }
 
@@ -167,7 +198,7 @@ static const char *verify_copies(const struct graph *g, const struct partition *
         if (!r->is_copy) continue;
         bool is_whole = r->n_stores == 1 && !r->n_sums && r->stores[0].param >= 0 && r->copied >= 0 &&
                         r->copied < p->n_buffers;
-        if (!is_whole || p->buffers[r->copied].value != r->stores[0].value)
+        if (!is_whole || p->buffers[r->copied].value != copied_value(r->stores[0].value))
             return fail(g, r->n_stores ? r->stores[0].value : NULL, "is no copy of a buffer");
     }
     return NULL;
@@ -201,10 +232,7 @@ static bool writes_buffer(const struct group *r, int buffer) {
 bool *ir_buffers_read(const struct graph *g, const struct partition *p, const struct group *r) {
     bool *is_read = NEW_ARRAY(&g->cx->arena, bool, p->n_buffers + 1),
          *is_needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    if (r->is_copy) {
-        is_read[r->copied] = true;
-        return is_read;
-    }
+    if (r->is_copy) is_read[r->copied] = true;
     for (int s = 0; s < r->n_stores; s++) is_needed[r->stores[s].value->id] = true;
     for (int i = 0; i < r->n_sums; i++)
         for (int s = 0; s < 2; s++) {
@@ -214,7 +242,7 @@ bool *ir_buffers_read(const struct graph *g, const struct partition *p, const st
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         int b = node_buffer(p, n);
-        if (!is_needed[i] || group_sum(r, n) >= 0) continue;
+        if (!is_needed[i] || group_sum(r, n) >= 0 || (r->is_copy && n == copied_value(r->stores[0].value))) continue;
         bool is_loaded = b >= 0 && !writes_buffer(r, b) && !is_chain_step(r, n);
         if (is_loaded) is_read[b] = true;
         for (int a = 0; a < n->n_args && !is_loaded; a++) is_needed[n->args[a]->id] = true;
@@ -241,6 +269,8 @@ const char *ir_verify(const struct graph *g) {
         const struct node *v = g->outputs[o].value;
         const struct param *p = &g->kernel->params[g->outputs[o].param];
         if (v->id >= g->n_nodes || g->nodes[v->id] != v) return fail(g, v, "is an output outside the graph");
+        if (v->kind == N_PLACE && v->param != g->outputs[o].param) return fail(g, v, "is stored to another parameter");
+        if (v->kind == N_PLACE) continue;
         for (int a = 0; a < v->n_axes; a++) {
             bool found = false;
             for (int j = 0; j < p->n_axes; j++) found |= p->axes[j] == v->axes[a];

@@ -52,8 +52,10 @@ static void sort_positions(struct node *n) {
         for (int j = i; j > 0 && n->at[j - 1] > n->at[j]; j--) {
             int axis = n->at[j];
             struct node *position = n->args[1 + j];
+            unsigned both = n->may_miss >> (j - 1) & 3;
             n->at[j] = n->at[j - 1], n->args[1 + j] = n->args[j];
             n->at[j - 1] = axis, n->args[j] = position;
+            n->may_miss = (n->may_miss & ~(3u << (j - 1))) | (both >> 1 | (both & 1) << 1) << (j - 1);
         }
 }
 
@@ -70,6 +72,7 @@ static struct node *lower_value(struct graph *g, const struct value *v, struct n
         .axis = v->axis,
         .n_at = v->n_at,
         .has_fill = v->has_fill,
+        .may_miss = v->may_miss,
         .n_args = v->n_args,
         .param = v->param,
         .name = v->name,
@@ -96,7 +99,7 @@ struct graph *fx_lower(struct cx *cx, const struct kernel *k) {
     for (int i = 0; i < k->n_params; i++)
         if (k->params[i].is_output) {
             struct output *o = &PUSH(&cx->arena, g->outputs, g->n_outputs);
-            *o = (struct output){.param = i, .value = map[k->params[i].result->id]};
+            *o = (struct output){.param = i, .value = map[param_stored(&k->params[i])->id]};
         }
     return g;
 }

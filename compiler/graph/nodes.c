@@ -25,6 +25,11 @@ bool node_has_any(const struct node *n, const int *axes, int n_axes) {
     return false;
 }
 
+struct axis_set store_space(const struct graph *g, const struct node *value, int param) {
+    if (param < 0 || value->kind == N_PLACE) return (struct axis_set){value->n_axes, value->axes};
+    return (struct axis_set){g->kernel->params[param].n_axes, g->kernel->params[param].axes};
+}
+
 bool nodes_same_axes(const int *a, int n_a, const int *b, int n_b) {
     int found = 0;
     for (int i = 0; i < n_a; i++)

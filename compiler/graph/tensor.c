@@ -55,7 +55,7 @@ int find_run(const struct tensor *t, const struct axis_list *l) {
 bool node_is_loaded(
     const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t) {
     if (group_sum(r, n) >= 0 || is_chain_step(r, n)) return false;
-    if (r->is_copy && n == r->stores[0].value) {
+    if (r->is_copy && n == copied_value(r->stores[0].value)) {
         *t = tensor_of_buffer(g, p, r->copied);
         return true;
     }
@@ -187,7 +187,7 @@ static void add_footprint(
         bool is_loaded = node_is_loaded(g, p, r, n, &t),
              is_loop = n->kind == N_REDUCE || n->kind == N_SCAN || (n->kind == N_SHARE && !is_shared_by(r, n));
         f->is_general |= !is_loaded && (is_loop || n->kind == N_ACCESS || n->kind == N_INDEX || n->kind == N_SIZE ||
-                                           n->kind == N_INPUT);
+                                           n->kind == N_INPUT || n->kind == N_PLACE);
         bool is_input = n->kind == N_INPUT && t.buffer < 0;
         if (is_input || n->kind == N_SCALAR) f->params[n->param] = true;
         if (t.buffer >= 0) f->buffers[t.buffer] = true;
@@ -198,6 +198,7 @@ static void add_footprint(
         f->instructions += instructions;
         if (f->by_node) f->by_node[i] = instructions;
         if (is_loaded) continue;
+        if (n->kind == N_PLACE) touch_axes(f, g->kernel->params[n->param].axes, g->kernel->params[n->param].n_axes);
         f->has_loops |= is_loop;
         if (n->axis >= 0) touch_axes(f, &n->axis, 1);
         touch_axes(f, n->at, n->n_at);

@@ -24,6 +24,7 @@ static int count_operands(const struct node *n) {
     case N_SCAN: return n->reduction == RED_RECUR ? 2 : 1;
     case N_REDUCE: case N_SHARE: case N_CAST: return 1;
     case N_ACCESS: return 1 + n->n_at + n->has_fill;
+    case N_PLACE: return 1 + n->n_at;
     default: return 0;
     }
 }
@@ -40,6 +41,10 @@ struct node *build_node(struct graph *g, struct node n) {
                             (n.kind == N_ACCESS && i == 0 && set_has(n.at, n.n_at, axis));
             if (!is_bound) n.n_axes = set_add(n.axes, n.n_axes, axis);
         }
+    for (int i = 0; n.kind == N_PLACE && i < g->kernel->params[n.param].n_axes; i++) {
+        int axis = g->kernel->params[n.param].axes[i];
+        if (!set_has(n.at, n.n_at, axis)) n.n_axes = set_add(n.axes, n.n_axes, axis);
+    }
     if (n.kind == N_INDEX) n.n_axes = set_add(n.axes, 0, n.axis);
     return graph_add(g, &n);
 }

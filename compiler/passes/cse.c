@@ -24,7 +24,8 @@ static bool is_same(const struct node *a, const struct node *b) {
            a->to == b->to && a->axis == b->axis && a->run == b->run && a->has_fill == b->has_fill &&
            a->n_args == b->n_args && memcmp(a->args, b->args, (size_t)a->n_args * sizeof *a->args) == 0 &&
            a->n_at == b->n_at && memcmp(a->at, b->at, (size_t)a->n_at * sizeof *a->at) == 0 &&
-           a->may_round == b->may_round && a->may_tf32 == b->may_tf32 && a->n_reduced == b->n_reduced &&
+           a->may_miss == b->may_miss && a->may_round == b->may_round && a->may_tf32 == b->may_tf32 &&
+           a->n_reduced == b->n_reduced &&
            memcmp(a->reduced, b->reduced, (size_t)a->n_reduced * sizeof *a->reduced) == 0;
 }
 

@@ -152,7 +152,8 @@ static bool may_unflatten(const struct graph *g, const int *readers, int flat, c
         const struct node *n = g->nodes[i];
         if (!readers[i]) continue;
         bool binds = set_has(n->at, n->n_at, flat);
-        if (set_has(n->reduced, n->n_reduced, flat) || (binds && !puts_together(scratch, n, flat, x)) ||
+        if (set_has(n->reduced, n->n_reduced, flat) ||
+            (binds && (n->kind == N_PLACE || !puts_together(scratch, n, flat, x))) ||
             ((n->kind == N_SCAN || n->kind == N_SHARE) && n->axis == flat))
             return false;
         is_walked |= binds;

@@ -137,10 +137,13 @@ static bool keeps_axis(const struct value *v, int axis) {
     return false;
 }
 
-/* The axes v has left where its operands have lost some; false where it cannot do without those. */
-static bool drop_lost_axes(struct value *v) {
+/* The axes v has left where its operands have lost some of those of `whole`; false where it cannot do without those. */
+static bool drop_lost_axes(struct value *v, const struct value *whole) {
     int n = 0;
     if (v->n_args == 0) return true;
+    for (int i = 0; v->kind == V_PLACE && i < v->n_axes; i++)
+        if (keeps_axis(whole, v->axes[i]) && !keeps_axis(v, v->axes[i])) return false;
+    if (v->kind == V_PLACE) return true;
     for (int i = 0; v->kind == V_REDUCE && i < v->n_reduced; i++)
         if (!has_axis(v->args[0], v->reduced[i])) return false;
     for (int i = 0; i < v->n_at; i++)
@@ -157,7 +160,7 @@ static bool drop_lost_axes(struct value *v) {
 static bool still_has_spine(const struct ablation *a, const struct kernel *k) {
     bool *is_live = NEW_ARRAY(&a->cx->arena, bool, k->n_values + 1);
     for (int i = 0; i < k->n_params; i++)
-        if (k->params[i].is_output) is_live[k->params[i].result->id] = true;
+        if (k->params[i].is_output) is_live[param_stored(&k->params[i])->id] = true;
     for (int i = k->n_values - 1; i >= 0; i--) {
         for (int j = 0; is_live[i] && j < k->values[i]->n_args; j++) is_live[k->values[i]->args[j]->id] = true;
         if (a->is_spine[i] && !is_live[i]) return false;
@@ -180,12 +183,13 @@ static struct kernel *without(const struct ablation *a, const struct ablated_ter
         *copy = !t->to && is_gone ? constant_for(v) : *v;
         copy->settled = NULL; /* the checker's, which is done */
         for (int j = 0; j < copy->n_args; j++) copy->args[j] = map[copy->args[j]->id];
-        if (!drop_lost_axes(copy)) return NULL;
+        if (!drop_lost_axes(copy, v)) return NULL;
         map[i] = t->to && is_gone ? map[t->to->id] : copy;
     }
     for (int i = 0; i < k->n_params; i++) {
         k->params[i] = a->k->params[i];
         if (k->params[i].result) k->params[i].result = map[k->params[i].result->id];
+        if (k->params[i].placed) k->params[i].placed = map[k->params[i].placed->id];
     }
     return still_has_spine(a, k) ? k : NULL;
 }
@@ -245,6 +249,7 @@ static void add_operations(struct ablation *a, bool *is_term) {
         const struct value *root = v;
         for (int j = i + 1; j < a->k->n_values; j++) /* its last value is what is read of it */
             if (a->ops.is_live[j] && a->ops.of[j] == i) root = a->k->values[j];
+        if (root->kind == V_PLACE) continue; /* what is stored elsewhere is another kernel */
         if (!a->ops.is_index[root->id] && (to = main_operand(a, i, root)))
             is_term[i] |= add_term(a, root, to, place_of(a, root), span_text(a->cx, root->span));
     }

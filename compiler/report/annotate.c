@@ -78,7 +78,11 @@ static int add_statement(struct page *p, const struct cx *cx, const struct ast_s
     buf_init(&b, p->arena);
     buf_printf(&b, "%d: ", span_line(cx, s->span));
     int width = (int)b.len;
-    for (const struct ast_ids *t = s->targets; t; t = t->next)
+    if (s->place) {
+        ast_print_expr(&b, s->place);
+        buf_puts(&b, " = ");
+    }
+    for (const struct ast_ids *t = s->place ? NULL : s->targets; t; t = t->next)
         buf_printf(&b, NAME_FMT "%s", NAME_ARG(t->name), t->next ? ", " : " = ");
     if (s->is_require) buf_puts(&b, "require ");
     ast_print_expr_short(&b, s->value, MOST_TEXT);

@@ -56,7 +56,7 @@ static void walk_item(struct definition_walk *w, int i) {
     walk_expr(w, item->value);
     walk_axes(w, item->kernel_axes);
     walk_params(w, item->params), walk_params(w, item->outs);
-    for (const struct ast_stmt *s = item->body; s; s = s->next) walk_expr(w, s->value);
+    for (const struct ast_stmt *s = item->body; s; s = s->next) walk_expr(w, s->value), walk_expr(w, s->place);
     walk_name(w, item->grad_of, true);
 }
 

@@ -88,6 +88,7 @@ static void add_line(const struct facts *f, struct receipt_launch *l, const stru
     const struct cx *cx = f->unit->cx;
     struct buf b;
     buf_init(&b, f->a);
+    if (n->kind == N_PLACE) buf_puts(&b, "store to ");
     ast_print_expr_short(&b, n->source, 80);
     struct receipt_line line = {.line = span_line(cx, n->span), .place = place_names[place], .text = b.s};
     if (n->name.len) line.name = arena_strndup(f->a, n->name.s, n->name.len);
@@ -119,7 +120,7 @@ static void add_lines(
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         bool is_computed = n->kind == N_OP || n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE ||
-                           n->kind == N_CAST || n->kind == N_ACCESS;
+                           n->kind == N_CAST || n->kind == N_ACCESS || n->kind == N_PLACE;
         if (m.place[i] && n->source && is_computed) add_line(f, l, n, is_side_product ? SIDE_PRODUCT : m.place[i]);
     }
 }

@@ -23,6 +23,32 @@ static bool agrees(const struct tensor *t, const struct axis_list *run) {
     return at == -2 || (at >= 0 && at + run->n == t->n_axes);
 }
 
+/* Axes of a parameter stored at positions that stand before one of them: their steps are no steps of the space. */
+static void decode_place(const struct graph *g, const struct node *n, bool *is_decoded) {
+    const struct param *p = &g->kernel->params[n->param];
+    int last = p->n_axes - 1;
+    while (!axes_have(n->at, n->n_at, p->axes[last])) last--;
+    for (int i = 0; i < last; i++) is_decoded[p->axes[i]] = true;
+}
+
+/* The labels of what a store runs over, in the order in which it stores: of positions where their axis stands. */
+static struct tensor stored_order(const struct graph *g, const struct partition *p, const struct store *s) {
+    struct tensor t = tensor_of_store(g, p, s), out = t;
+    const struct node *v = s->value;
+    if (v->kind != N_PLACE) return t;
+    out.n_axes = 0;
+    for (int i = 0; i < t.n_axes; i++) {
+        if (node_has_axis(v, t.axes[i])) out.axes[out.n_axes++] = t.axes[i];
+        for (int k = 0; k < v->n_at; k++)
+            for (int a = 0; v->at[k] == t.axes[i] && a < v->args[1 + k]->n_axes; a++) {
+                int axis = v->args[1 + k]->axes[a];
+                bool is_there = tensor_axis(&t, axis) >= 0 || tensor_axis(&out, axis) >= 0;
+                if (!is_there && g->kernel->axes[axis].extent != 1) out.axes[out.n_axes++] = axis;
+            }
+    }
+    return out;
+}
+
 /* By axis: whether something reads its index by itself, a position or what is read there. */
 static bool *find_decoded(const struct graph *g, const struct partition *p, const struct group *r) {
     bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1),
@@ -33,6 +59,7 @@ static bool *find_decoded(const struct graph *g, const struct partition *p, cons
         const struct node *n = g->nodes[i];
         if (!seen[i] || node_is_loaded(g, p, r, n, &t)) continue;
         if (n->kind == N_INDEX) is_decoded[n->axis] = true;
+        if (n->kind == N_PLACE) decode_place(g, n, is_decoded);
         for (int a = 0; n->kind == N_ACCESS && a < n->args[0]->n_axes; a++) {
             bool is_at = false;
             for (int k = 0; k < n->n_at; k++) is_at |= n->at[k] == n->args[0]->axes[a];
@@ -131,7 +158,7 @@ bool schedule_pointwise_configure(
     struct tensor *tensors = NEW_ARRAY(&g->cx->arena, struct tensor, n + r->n_stores);
     for (int i = 0; i < n; i++) tensors[i] = s->loads[i];
     for (int i = 0; i < r->n_stores; i++) tensors[n++] = tensor_of_store(g, p, &r->stores[i]);
-    struct tensor out = tensor_of_store(g, p, &r->stores[0]);
+    struct tensor out = stored_order(g, p, &r->stores[0]);
     struct footprint f = group_footprint(g, p, r);
     const bool *is_decoded = f.is_general && !f.has_loops ? find_decoded(g, p, r) : NULL;
     choose_columns(&out, tensors, n, is_decoded, &s->pointwise);

@@ -38,7 +38,8 @@ double scheduled_bytes(const struct graph *g, const struct partition *p, const s
     for (int i = 0; i < s->n_loads; i++) bytes += tensor_bytes(g, &s->loads[i]);
     for (int i = 0; i < s->group->n_stores; i++) {
         struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
-        bytes += tensor_bytes(g, &t);
+        const struct node *v = s->group->stores[i].value;
+        bytes += v->kind == N_PLACE ? nominal_size(g, v->axes, v->n_axes) * tensor_bits(&t) / 8 : tensor_bytes(g, &t);
     }
     return bytes;
 }

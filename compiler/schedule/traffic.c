@@ -190,7 +190,9 @@ struct fx_expr traffic_written(const struct graph *g, const struct partition *p,
     }
     for (int i = 0; i < s->group->n_stores; i++) {
         struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
-        bytes_add(&b, t.axes, t.n_axes, tensor_bits(&t));
+        const struct node *v = s->group->stores[i].value;
+        if (v->kind == N_PLACE) bytes_add(&b, v->axes, v->n_axes, tensor_bits(&t));
+        else bytes_add(&b, t.axes, t.n_axes, tensor_bits(&t));
     }
     return bytes_done(&b);
 }

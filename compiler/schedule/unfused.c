@@ -54,7 +54,9 @@ static bool is_product_of(const struct value *v, const struct value *a) {
     return true;
 }
 
-static bool is_position(const struct value *v, int arg) { return v->kind == V_ACCESS && arg > 0 && arg <= v->n_at; }
+static bool is_position(const struct value *v, int arg) {
+    return (v->kind == V_ACCESS || v->kind == V_PLACE) && arg > 0 && arg <= v->n_at;
+}
 
 /* ---- which values are one operation ---- */
 
@@ -66,7 +68,7 @@ static void find_live(struct operations *o) {
         for (int j = 0; j < v->n_args; j++) o->is_index[i] &= o->is_index[v->args[j]->id];
     }
     for (int i = 0; i < o->k->n_params; i++)
-        if (o->k->params[i].is_output) o->is_live[o->k->params[i].result->id] = true;
+        if (o->k->params[i].is_output) o->is_live[param_stored(&o->k->params[i])->id] = true;
     for (int i = o->k->n_values - 1; i >= 0; i--) {
         const struct value *v = o->k->values[i];
         for (int j = 0; o->is_live[i] && j < v->n_args; j++) {
@@ -124,7 +126,7 @@ static double elements(const struct operations *o, const struct value *v) {
 
 static const struct param *output_of(const struct operations *o, const struct value *v) {
     for (int i = 0; i < o->k->n_params; i++)
-        if (o->k->params[i].is_output && o->k->params[i].result == v) return &o->k->params[i];
+        if (o->k->params[i].is_output && param_stored(&o->k->params[i]) == v) return &o->k->params[i];
     return NULL;
 }
 
@@ -162,10 +164,10 @@ static void add_reads(struct operations *o, int class, int *read_by) {
 
 /* What is read through views has to be there. */
 static void read_through_views(struct operations *o) {
-    for (int i = 0; i < o->k->n_params; i++)
-        if (o->k->params[i].is_output && !is_leaf(o->k->params[i].result) &&
-            o->is_view[class_of(o, o->k->params[i].result->id)])
-            o->is_read[o->k->params[i].result->id] = true;
+    for (int i = 0; i < o->k->n_params; i++) {
+        const struct value *v = o->k->params[i].is_output ? param_stored(&o->k->params[i]) : NULL;
+        if (v && !is_leaf(v) && o->is_view[class_of(o, v->id)]) o->is_read[v->id] = true;
+    }
     for (int i = o->k->n_values - 1; i >= 0; i--) {
         const struct value *v = o->k->values[i];
         if (o->is_read[i] && !is_leaf(v) && o->is_view[class_of(o, i)]) o->is_read[v->args[0]->id] = true;
@@ -174,10 +176,10 @@ static void read_through_views(struct operations *o) {
 
 /* An output: stored by its operation, or copied where that is none. True if that takes a kernel. */
 static bool add_output(struct operations *o, const struct param *p) {
-    bool is_copy = is_leaf(p->result) || o->is_view[class_of(o, p->result->id)];
-    add(o, p->axes, p->n_axes, fx_dtype_bits(p->dtype));
-    if (is_copy && (p->result->kind == V_LOAD || !is_leaf(p->result)))
-        add(o, p->result->axes, p->result->n_axes, bits_of(o, p->result));
+    const struct value *v = param_stored(p);
+    bool is_copy = is_leaf(v) || o->is_view[class_of(o, v->id)];
+    add(o, p->placed ? v->axes : p->axes, p->placed ? v->n_axes : p->n_axes, fx_dtype_bits(p->dtype));
+    if (is_copy && (v->kind == V_LOAD || !is_leaf(v))) add(o, v->axes, v->n_axes, bits_of(o, v));
     return is_copy;
 }
 

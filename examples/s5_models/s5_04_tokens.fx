@@ -9,6 +9,17 @@ test rope { S=5 H=3 E=16 }
 test rope { S=2 H=3 E=7 }
 bench rope { S=8192 H=32 E=64 vs: unfused }
 
+# a step of decoding: keys turned, and values, behind what the caches hold; their other elements are not touched
+kernel cache_append(kc: inout bf16[B,T,H,D=2*E], vc: inout bf16[B,T,H,D], k: bf16[B,H,D], v: bf16[B,H,D], c: f32[B,E], s: f32[B,E],
+    at: i32[B]) with { fuse: require } {
+  x, y = halves[D->E](k)
+  kc[T: at] = concat[D]((x * c - y * s){E->D}, (y * c + x * s){E->D})
+  vc[T: at] = v
+}
+test cache_append { B=3 T=5 H=2 E=8 at.init: integers(-1,5) }
+test cache_append { B=3 T=5 H=3 E=5 }
+bench cache_append { B=256 T=2048 H=8 E=64 vs: unfused }
+
 # keys of a paged cache, as a sequence's table lists its pages
 kernel paged_gather(cache: f16[P,S=16,H,D], table: i32[B,Q]) -> k: f16[B,Q,S,H,D] with { fuse: require } { k = cache[P: table] ?? 0 }
 test paged_gather { P=5 H=2 D=8 B=2 Q=3 table.init: integers(-1,5) }

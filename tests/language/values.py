@@ -1308,12 +1308,123 @@ def tails():
     c.output("c", "f32", np.tanh(x)), c.output("d", "f32", x * np.tanh(np.log1p(np.exp(x))))
 
 
+def placed(x, axis, at, v):
+    """x with x[:, .., at] = v along the axis; at is an array over the axes before it, or a number. Outside nothing is written."""
+    x = np.array(x)
+    at = np.broadcast_to(np.asarray(at, dtype=np.int64), x.shape[:axis])
+    for where in np.ndindex(*at.shape):
+        if 0 <= at[where] < x.shape[axis]:
+            x[where + (at[where],)] = v[where]
+    return x
+
+
+def places():
+    spec = "46_places"
+    for b, t, h, d in (3, 5, 2, 8), (2, 9, 3, 5), (0, 4, 1, 8), (2, 0, 1, 8):
+        c = Case(spec, "decode")
+        x, k, at = c.normal("cache", "f16", b, t, h, d), c.normal("k", "f16", b, h, d), c.integers("at", "i32", b, low=-2, high=t + 1)
+        c.output("cache", "f16", placed(x, 1, at, k))
+    for b, t, s, d in (3, 9, 4, 8), (2, 7, 3, 5):
+        c = Case(spec, "append")
+        x, k, at = c.normal("cache", "f32", b, t, d), c.normal("k", "f32", b, s, d), c.given("at", "i64", [t - 2, 1, -2][:b])
+        for i in range(s):
+            x = placed(x, 1, np.array([int(a) for a in at]) + i, 2 * k[:, i])
+        c.output("cache", "f32", x)
+        c = Case(spec, "append_bwd")
+        c.normal("cache", "f32", b, t, d), c.normal("k", "f32", b, s, d)
+        at = np.array([int(a) for a in c.given("at", "i64", [t - 2, 1, -2][:b])])
+        dx = c.normal("dcache", "f32", b, t, d)
+        rest, dk = np.array(dx), np.zeros((b, s, d))
+        for i in range(b):
+            for j in range(s):
+                if 0 <= at[i] + j < t:
+                    rest[i, at[i] + j], dk[i, j] = 0, 2 * dx[i, at[i] + j]
+        c.output("dcache_", "f32", rest), c.output("dk", "f32", dk)
+    for b, d, t, s, at in (2, 5, 9, 4, 3), (2, 8, 16, 4, 14):
+        c = Case(spec, "turned")
+        x, k, at = np.array(c.normal("cache", "f16", b, d, t)), c.normal("k", "f16", b, s, d), int(c.given("at", "i32", at))
+        n = min(s, t - at)
+        x[:, :, at:at + n] = k[:, :n].transpose(0, 2, 1)
+        c.output("cache", "f16", x)
+    for b, t, e in (3, 5, 8), (2, 4, 3):
+        c = Case(spec, "rotated")
+        kc, vc, k, v = c.normal("kc", "f16", b, t, 2 * e), c.normal("vc", "f16", b, t, 2 * e), c.normal("k", "f16", b, 2 * e), c.normal("v", "f16", b, 2 * e)
+        cs, sn, at = c.normal("c", "f32", b, e), c.normal("s", "f32", b, e), c.integers("at", "i32", b, low=0, high=t - 1)
+        l, r = k[:, :e], k[:, e:]
+        c.output("kc", "f16", placed(kc, 1, at, np.concatenate([l * cs - r * sn, r * cs + l * sn], 1))), c.output("vc", "f16", placed(vc, 1, at, v))
+    c = Case(spec, "column")
+    x, v, i = c.integers("x", "i32", 9, 7, low=-9, high=9), c.integers("v", "i32", 9, low=-99, high=99), c.integers("i", "i32", 9, low=-1, high=7)
+    c.output("x", "i32", placed(x, 1, i, v))
+    for m, n, i in (5, 7, 3), (3, 40, 3), (4, 40, 0):
+        c = Case(spec, "cleared")
+        x = np.array(c.integers("x", "bool", m, n, low=0, high=1))
+        i = int(c.given("i", "i32", i))
+        x[i:i + 1] = False
+        c.output("x", "bool", x.astype(int))
+    c = Case(spec, "diagonal")
+    x, v = np.array(c.normal("x", "f32", 7, 7)), c.normal("v", "f32", 7)
+    np.fill_diagonal(x, v)
+    c.output("x", "f32", x)
+    c = Case(spec, "knight")
+    x, v = np.array(c.normal("x", "f32", 4, 9)), c.normal("v", "f32", 5, 4)
+    for i in range(5):
+        for j in range(4):
+            if 2 * i + j < 9:
+                x[3 - j, 2 * i + j] = v[i, j]
+    c.output("x", "f32", x)
+    c = Case(spec, "ring")
+    x, v, n = c.normal("x", "f32", 5, 4, 8), c.normal("v", "f32", 5, 8), c.integers("n", "i32", 5, low=-9, high=99)
+    c.output("x", "f32", placed(x, 1, n % 4, v))
+    for d in 8, 5:
+        b, t = 4, 6
+        c = Case(spec, "decayed")
+        x, v, at = c.normal("x", "f32", b, t, d), c.normal("v", "f32", b, d), c.given("at", "i32", [3, 0, 6, -1])
+        c.output("x", "f32", placed(x, 1, at, 0.5 * x[np.arange(b), np.clip(at, 0, t - 1)] + v))
+        c = Case(spec, "first")
+        x, v, at = c.normal("x", "f32", b, t, d), c.normal("v", "f32", b, d), c.given("at", "i32", [3, 0, 6, -1])
+        c.output("x", "f32", placed(x, 1, at, v + x[:, 0]))
+        c = Case(spec, "counted")
+        x, n, v = c.normal("x", "f32", b, t, d), c.given("n", "i32", [3, 0, 6, 5]), c.normal("v", "f32", b, d)
+        c.output("x", "f32", placed(x, 1, n, v)), c.output("n", "i32", n + 1)
+        c = Case(spec, "crossed")
+        x, n, v = c.normal("x", "f32", b, t, d), c.given("n", "i32", [3, 0, 6, 5]), c.normal("v", "f32", b, d)
+        after = np.concatenate([x, np.zeros((b, 2, d))], 1)[np.arange(b), n + 1]
+        c.output("x", "f32", placed(x, 1, n, v + after)), c.output("n", "i32", n[::-1])
+        c = Case(spec, "around")
+        x, v, at = c.normal("x", "f32", b, t, d), c.normal("v", "f32", b, d), c.given("at", "i32", [3, 0, 6, 5])
+        y = placed(x, 1, at, v)
+        c.output("x", "f32", y), c.output("before", "f32", x.sum(1)), c.output("after", "f32", y.sum(1))
+        c = Case(spec, "quantised")
+        q, s, v = c.integers("q", "i8", b, t, d, low=-99, high=99), c.normal("s", "f32", b, t), c.normal("v", "f32", b, d)
+        at, a = c.given("at", "i32", [3, 0, 6, 5]), abs(v).max(1) / 127
+        c.output("q", "i8", placed(q, 1, at, np.rint(v / a[:, None]).astype(np.int64))), c.output("s", "f32", placed(s, 1, at, a))
+        c = Case(spec, "projected")
+        x, a, w = c.integers("x", "f32", b, t, d, low=-3, high=3), c.integers("a", "f16", b, 9, low=-2, high=2), c.integers("w", "f16", 9, d, low=-2, high=2)
+        c.output("x", "f32", placed(x, 1, c.given("at", "i32", [3, 0, 6, 5]), a @ w))
+        c = Case(spec, "summed")
+        x, n, v = c.normal("x", "f32", b, t, d), c.integers("n", "i32", b, 3, low=0, high=2), c.normal("v", "f32", b, d)
+        c.output("x", "f32", placed(x, 1, n.sum(1), v + x[:, 0]))
+    c = Case(spec, "column_of")
+    x, v = np.array(c.normal("x", "f32", 4, 3, 5)), c.normal("v", "f32", 4)
+    c.given("i", "i32", 2)
+    x[:, 2] = (v * v)[:, None]
+    c.output("x", "f32", x)
+    c = Case(spec, "column_bwd")
+    c.normal("x", "f32", 4, 3, 5)
+    v = c.normal("v", "f32", 4)
+    c.given("i", "i32", 2)
+    dx = np.array(c.normal("dx", "f32", 4, 3, 5))
+    c.output("dv", "f32", 2 * v * dx[:, 2].sum(1))
+    dx[:, 2] = 0
+    c.output("dx_", "f32", dx)
+
+
 def main():
     check_rounding()
     check_philox()
     for make in (linear_gelu, split_act, geglu, ln_linear_gelu, lora, mlp2, res_drop, softmax_rows, flash, w4, bmm, conv_relu, mul_relu, row_sum, embed, add_mul_act,
                  dlinear, integers, casts, reductions, scans, parts, relabels, transposed, access, concat, index, norms, conditions, extents, fns, gradients,
-                 small_floats, f64, specials, empty, pointwise, orders, packed, rands, in_place, strided, recurrences, products, tails):
+                 small_floats, f64, specials, empty, pointwise, orders, packed, rands, in_place, strided, recurrences, products, tails, places):
         make()
     write(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__)))
 

@@ -205,6 +205,7 @@ static struct ir_value computed_element(struct evaluator *ev, const struct node 
     case N_SHARE: return shared(ev, n, args[0]);
     case N_CAST: return converted(n, element(ev, n->args[0], args[0]));
     case N_ACCESS: return accessed(ev, n, args);
+    case N_PLACE: return element(ev, n->args[0], args[0]); /* where it goes: placed() */
     }
     return x[0];
 }
@@ -317,8 +318,38 @@ static struct ir_value *value(struct evaluator *ev, const struct node *n) {
 
 /* ---- results ---- */
 
+/* What a parameter held, with n where its positions say; each element at most once. */
+static struct ir_value *placed(struct evaluator *ev, const struct node *n) {
+    const struct param *p = &ev->g->kernel->params[n->param];
+    int64_t size = size_of(ev->extents, n->axes, n->n_axes), whole = size_of(ev->extents, p->axes, p->n_axes);
+    struct ir_value *out = NEW_ARRAY(ev->arena, struct ir_value, whole + 1), *from = value(ev, n), *at[MAX_ARGS];
+    bool *is_stored = NEW_ARRAY(ev->arena, bool, whole + 1);
+    for (int i = 1; i < n->n_args && from; i++)
+        if (!(at[i] = value(ev, n->args[i]))) from = NULL;
+    if (!from) return NULL;
+    for (int64_t i = 0; i < whole; i++) out[i] = settled(ev, n->dtype, ev->data->params[n->param][i]);
+    for (int64_t i = 0; i < size && !ev->wrong; i++) {
+        int64_t positions[MAX_AXES], to;
+        bool is_inside = true;
+        move(ev, n->axes, n->n_axes, i);
+        for (int k = 0; k < n->n_at; k++) {
+            positions[k] = element(ev, n->args[1 + k], at[1 + k]).integer;
+            bool is_in = positions[k] >= 0 && positions[k] < ev->extents[n->at[k]];
+            if (!is_in && !(n->may_miss >> k & 1)) refuse(ev, n, "is stored outside where it never may be");
+            is_inside &= is_in;
+        }
+        if (!is_inside) continue;
+        for (int k = 0; k < n->n_at; k++) ev->at[n->at[k]] = positions[k];
+        to = place(ev, p->axes, p->n_axes);
+        if (is_stored[to]) refuse(ev, n, "is stored twice to one element");
+        is_stored[to] = true, out[to] = from[i];
+    }
+    return ev->wrong ? NULL : out;
+}
+
 /* A value spread over the axes of where it is stored, in their order. */
 static struct ir_value *stored(struct evaluator *ev, const struct node *n, const int *axes, int n_axes) {
+    if (n->kind == N_PLACE) return placed(ev, n);
     struct ir_value *from = value(ev, n);
     if (!from) return NULL;
     for (int i = 0; i < n->n_axes; i++) {
@@ -438,8 +469,10 @@ static void run_group(struct evaluator *ev, const struct group *r, struct ir_val
     memset(ev->values, 0, (size_t)g->n_nodes * sizeof *ev->values);
     for (int s = 0; s < r->n_stores && !ev->wrong; s++) {
         const struct store *t = &r->stores[s];
-        const int *axes = t->param >= 0 ? g->kernel->params[t->param].axes : ev->p->buffers[t->buffer].axes;
-        int n_axes = t->param >= 0 ? g->kernel->params[t->param].n_axes : ev->p->buffers[t->buffer].n_axes;
+        const struct axis_set space = t->param >= 0 ? store_space(g, t->value, t->param)
+                                                    : (struct axis_set){ev->p->buffers[t->buffer].n_axes,
+                                                          ev->p->buffers[t->buffer].axes};
+        const int *axes = space.axes, n_axes = space.n;
         int both[2 * MAX_AXES];
         memcpy(both, r->axes, sizeof r->axes);
         memcpy(both + r->n_axes, r->reduced, sizeof r->reduced);

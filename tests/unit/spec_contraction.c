@@ -583,8 +583,14 @@ static void choose_attributes(struct maker *g) {
 /* A residual written where it was read. */
 static void in_place(struct maker *g, expr h) {
     struct spec *s = g->spec;
-    struct spec_param *p = add_param(g, "r", g->arithmetic == A_NARROW ? g->dtype : "f32", labels_of(h));
+    bool is_placed = !(labels_of(h) & 1u << L_Z) && chance(g, 40); /* beside something that stays */
+    struct spec_param *p = add_param(
+        g, "r", g->arithmetic == A_NARROW ? g->dtype : "f32", labels_of(h) | (is_placed ? 1u << L_Z : 0));
     p->is_inout = true;
+    if (is_placed) {
+        s->stmts[s->n_stmts++] = (struct spec_stmt){arena_printf(g->arena, "%s[Z: %d]", p->name, below(g, 3)), h};
+        return;
+    }
     s->stmts[s->n_stmts++] = (struct spec_stmt){p->name, commuted(g, use(g, p), " + ", h)};
 }
 

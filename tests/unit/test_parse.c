@@ -207,7 +207,7 @@ static const struct reject rejects[] = {
     {"y = layernorm[K](x, eps=1e-5)", false, D_FOREIGN_SYNTAX, "`eps: ...`"},
     {"y = f(eps = 1e-5)", false, D_FOREIGN_SYNTAX, "`eps: ...`"},
     {"y = x[M=0]", false, D_FOREIGN_SYNTAX, "`M: ...`"},
-    {"y[0] = x", false, D_FOREIGN_SYNTAX, "assigned whole"},
+    {"y, z[0] = x", false, D_SYNTAX, "expected `=` or `,`, found `[`"},
     {"y := x", false, D_FOREIGN_SYNTAX, "write `=`"},
     {"return x", false, D_FOREIGN_SYNTAX, "by its name"},
     {"for i in x:", false, D_FOREIGN_SYNTAX, "no loops"},

@@ -915,6 +915,7 @@ static void print_form(struct buf *out, const struct graph *g, const struct node
     case N_SHARE: buf_printf(out, "(%s by %d", reduction_name(n->reduction), n->run); break;
     case N_CAST: buf_printf(out, "(%s", fx_dtype_name(n->to)); break;
     case N_ACCESS: buf_puts(out, "(at"); break;
+    case N_PLACE: buf_puts(out, "(place"); break;
     case N_REDUCE: buf_printf(out, "(%s", reduction_name(n->reduction)); break;
     }
     for (int i = 0; i < n->n_args; i++) {
@@ -1702,6 +1703,22 @@ BREAK(op_reads) { op_of(g, O_MUL)->n_at = 1; }
 BREAK(op_reduces) { op_of(g, O_MUL)->n_reduced = 1; }
 BREAK(op_may_round) { op_of(g, O_MUL)->may_round = true; }
 BREAK(fill_on_op) { op_of(g, O_MUL)->has_fill = true; }
+static int number_of(const struct graph *g, const char *name) {
+    for (int i = 0; i < g->kernel->n_params; i++)
+        if (strcmp(g->kernel->params[i].name, name) == 0) return i;
+    return -1;
+}
+BREAK(place_nowhere) { node_of(g, N_PLACE)->n_at = 0; }
+BREAK(place_of_nothing) { node_of(g, N_PLACE)->param = -1; }
+BREAK(place_of_input) { node_of(g, N_PLACE)->param = number_of(g, "k"); }
+BREAK(place_of_another) { g->outputs[0].param = g->outputs[1].param; }
+BREAK(place_at_other_axis) { node_of(g, N_PLACE)->at[0] = g->kernel->n_axes - 1; }
+BREAK(place_at_no_axis) { node_of(g, N_PLACE)->at[0] = g->kernel->n_axes; }
+BREAK(place_along_itself) { node_of(g, N_PLACE)->at[0] = g->kernel->params[number_of(g, "x")].axes[0]; }
+BREAK(place_at_number) { node_of(g, N_PLACE)->args[1] = node_of(g, N_PLACE)->args[0]; }
+BREAK(place_of_other_dtype) { node_of(g, N_PLACE)->dtype = FX_F64; }
+BREAK(place_lacks_axis) { node_of(g, N_PLACE)->n_axes--; }
+BREAK(place_is_read) { op_of(g, O_MUL)->args[0] = node_of(g, N_PLACE); }
 BREAK(output_outside) { g->outputs[0].value = graph_add(graph_like(g), g->outputs[0].value); }
 BREAK(output_with_stray_axis) { g->outputs[0].value = node_of(g, N_REDUCE)->args[0]; }
 BREAK(store_missing) { group_with_contraction(g)->n_stores = 0; }
@@ -1831,6 +1848,36 @@ static const struct {
     BROKEN(op_may_round, "may round, but is no reduction"),
     BROKEN(fill_on_op, "reads at positions, but is no access"),
 };
+static const struct {
+    const char *name, *why;
+    void (*break_it)(struct graph *g);
+} broken_places[] = {
+    BROKEN(place_nowhere, "has a wrong number of operands"),
+    BROKEN(place_of_nothing, "is stored to no parameter"),
+    BROKEN(place_of_input, "is stored at positions of what holds nothing yet"),
+    BROKEN(place_of_another, "is stored to another parameter"),
+    BROKEN(place_at_other_axis, "is stored at an axis its parameter lacks"),
+    BROKEN(place_at_no_axis, "is stored at no set of axes"),
+    BROKEN(place_along_itself, "runs along an axis that it has a position of"),
+    BROKEN(place_at_number, "is stored at a position that is no integer"),
+    BROKEN(place_of_other_dtype, "has another dtype than what it stores"),
+    BROKEN(place_lacks_axis, "has other axes than its operands give"),
+    BROKEN(place_is_read, "reads what is only stored"),
+};
+enum { N_BROKEN_PLACES = sizeof broken_places / sizeof *broken_places };
+
+START_TEST(test_broken_places) {
+    struct subject *s = subject_open("kernel f(x: inout f32[B,T,D], k: f32[B,S,D], at: i32[B], z: inout f32[B,E]) {\n"
+                                     "  x[T: at + S] = k\n  z = z * 2 }");
+    ck_assert_msg(s->graph != NULL, "%s", messages(s));
+    struct graph *g = pass_fuse(s->graph);
+    ck_assert(ir_verify(g) == NULL);
+    broken_places[_i].break_it(g);
+    is_refused(g, broken_places[_i].name, broken_places[_i].why);
+    subject_close(s);
+}
+END_TEST
+
 enum { N_BROKEN_KINDS = sizeof broken_kinds / sizeof *broken_kinds };
 
 START_TEST(test_broken_kind) {
@@ -1927,6 +1974,7 @@ int main(void) {
     tcase_add_loop_test(graphs, test_partial, 0, (int)(sizeof partials / sizeof *partials));
     tcase_add_loop_test(graphs, test_broken, 0, N_BROKEN);
     tcase_add_loop_test(graphs, test_broken_kind, 0, N_BROKEN_KINDS);
+    tcase_add_loop_test(graphs, test_broken_places, 0, N_BROKEN_PLACES);
     tcase_add_test(graphs, test_evaluator_refuses);
     tcase_add_loop_test(graphs, test_pipeline, 0, 4);
     tcase_add_test(graphs, test_docs);

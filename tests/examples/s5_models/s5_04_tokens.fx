@@ -4,6 +4,13 @@ kernel rope(x: f16[T,N,F=2*K], c: f32[T,K], s: f32[T,K]) -> y: f16[T,N,F] with {
   v = x[F: idx(K) + size(K)]
   y = concat[F]((c * u - s * v){K->F}, (s * u + c * v){K->F})
 }
+kernel cache_append(kc: inout bf16[N,L,X,F=2*K], vc: inout bf16[N,L,X,F], k: bf16[N,X,F], v: bf16[N,X,F], c: f32[N,K], s: f32[N,K],
+    at: i32[N]) with { fuse: require } {
+  vc[N, i64(at), X, F] = v
+  p = k[F: idx(K)]
+  q = k[F: size(K) + idx(K)]
+  kc[N, i64(at), X, F] = concat[F]((c * p - s * q){K->F}, (s * p + c * q){K->F})
+}
 kernel paged_gather(cache: f16[A,S=16,N,F], table: i32[C,L]) -> k: f16[C,L,S,N,F] with { fuse: require } { k = cache[A: table, S: idx(S)] ?? 0 }
 kernel top2_gate(z: f32[N,X]) -> p: f32[N,X] with { fuse: require } {
   most = max[X](z)
