@@ -11,27 +11,24 @@
 
 /* ---- what is kept ---- */
 
-/* -1 where there are too many. */
+static const struct poly lost = {.is_lost = true};
+
+/* NO_ATOM where there are too many. */
 static int new_atom(struct bounds *s, struct atom a) {
-    if (s->n_atoms == UINT16_MAX) return -1;
-    if (s->n_atoms == s->room) {
-        struct atom *wider = NEW_ARRAY(&s->c->cx->arena, struct atom, 2 * s->room + 32);
-        if (s->n_atoms) memcpy(wider, s->atoms, (size_t)s->n_atoms * sizeof *wider);
-        s->atoms = wider;
-        s->room = 2 * s->room + 32;
-    }
-    s->atoms[s->n_atoms] = a;
+    if (s->n_atoms == UINT16_MAX) return NO_ATOM;
+    struct atom *to = s->n_atoms == s->most_atoms ? &PUSH(&s->c->cx->arena, s->atoms, s->most_atoms)
+                                                  : &s->atoms[s->n_atoms];
+    *to = a;
     return s->n_atoms++;
 }
 
 void bounds_put_atom(struct bounds *s, struct atom a, struct poly *p) {
     int atom = new_atom(s, a);
-    poly_atom(p, atom < 0 ? 0 : atom);
-    p->is_lost = atom < 0;
+    if (atom == NO_ATOM) poly_copy(p, &lost);
+    else poly_atom(p, atom);
 }
 
 const struct poly *bounds_keep(struct bounds *s, const struct poly *p) {
-    static const struct poly lost = {.is_lost = true};
     struct poly *kept = NULL;
     if (s->is_base) kept = arena_alloc(&s->c->cx->arena, offsetof(struct poly, t) + (size_t)p->n * sizeof *p->t);
     else if (s->n_polys != BOUNDS_POLYS) kept = &s->scratch->polys[s->n_polys++];
@@ -41,10 +38,8 @@ const struct poly *bounds_keep(struct bounds *s, const struct poly *p) {
 }
 
 const struct cond *bounds_cond(struct bounds *s, struct cond c) {
-    struct cond *kept = NULL;
-    if (s->is_base) kept = NEW(&s->c->cx->arena, struct cond);
-    else if (s->n_conds != BOUNDS_CONDS) kept = &s->scratch->conds[s->n_conds++];
-    if (kept) *kept = c;
+    struct cond *kept = NEW(&s->c->cx->arena, struct cond);
+    *kept = c;
     return kept;
 }
 
@@ -69,8 +64,8 @@ void bounds_either(
     x.b = bounds_keep(s, b);
     bounds_limits(s, a, &x.lo, &x.hi);
     bounds_limits(s, b, &lo, &hi);
-    if (lo < x.lo) x.lo = lo;
-    if (hi > x.hi) x.hi = hi;
+    x.lo = wide_least(lo, x.lo);
+    x.hi = wide_most(hi, x.hi);
     bounds_put_atom(s, x, p);
 }
 
@@ -79,7 +74,7 @@ void bounds_either(
 static void quotient_atom(struct bounds *s, const struct poly *a, const struct poly *b, struct poly *p) {
     struct atom x = {.kind = ATOM_QUOT, .axis = NO_AXIS};
     wide lo, hi;
-    for (int i = 0; i < s->n_atoms; i++)
+    for (int i = s->n_atoms; i--;)
         if (s->atoms[i].kind == ATOM_QUOT && poly_equal(s->atoms[i].a, a) && poly_equal(s->atoms[i].b, b)) {
             poly_atom(p, i);
             return;
@@ -87,11 +82,11 @@ static void quotient_atom(struct bounds *s, const struct poly *a, const struct p
     x.a = bounds_keep(s, a);
     x.b = bounds_keep(s, b);
     bounds_limits(s, a, &lo, &hi);
-    wide size = -lo > hi ? -lo : hi;
+    wide size = wide_most(-lo, hi);
     bounds_limits(s, b, &x.lo, &x.hi);
     bool is_forward = x.lo >= 0; /* a divisor below 0 turns the sign */
-    x.lo = is_forward ? (lo < 0 ? lo : 0) : -size;
-    x.hi = is_forward ? (hi > 0 ? hi : 0) : size;
+    x.lo = is_forward ? wide_least(lo, 0) : -size;
+    x.hi = is_forward ? wide_most(hi, 0) : size;
     bounds_put_atom(s, x, p);
 }
 
@@ -104,7 +99,7 @@ void bounds_quotient(struct bounds *s, const struct poly *a, const struct poly *
     struct poly whole, rest, quotient;
     wide lo, hi, na, nb;
     bounds_limits(s, b, &lo, &hi);
-    if (lo == 0 && hi == 0 && !b->is_lost) {
+    if (lo == 0 && hi == 0) {
         poly_number(p, 0);
         return;
     }
@@ -114,7 +109,7 @@ void bounds_quotient(struct bounds *s, const struct poly *a, const struct poly *
     }
     poly_divide(a, &b->t[0], &whole, &rest);
     if (poly_is_number(&rest, &na) && poly_is_number(b, &nb)) poly_number(&quotient, wide_floor_divide(na, nb));
-    else if (rest.n == 0 && !rest.is_lost) poly_number(&quotient, 0);
+    else if (rest.n == 0) poly_number(&quotient, 0);
     else if (whole.n && is_remainder(s, &rest, b)) poly_number(&quotient, 0);
     else quotient_atom(s, &rest, b, &quotient);
     poly_copy(p, &whole);
@@ -138,35 +133,37 @@ void bounds_remainder(struct bounds *s, const struct poly *a, const struct poly 
 
 /* ---- extents ---- */
 
-/* The first atom of p that stands for something else by now: an extent with a definition or a number, a quotient of
- * such; -1 when none does. */
+enum { MAX_QUOTIENTS = 8 }; /* within quotients: what is deeper is not looked into */
+
+/* An atom of p that stands for something else by now: an extent with a definition or a quotient of such, as far as is
+ * looked into; NO_ATOM when none does. */
 static int stale_atom(const struct bounds *s, const struct poly *p, int depth) {
-    for (int i = 0; i < p->n; i++)
-        for (int j = 0; j < p->t[i].n; j++) {
+    for (int i = p->n; i--;)
+        for (int j = p->t[i].n; j--;) {
             int atom = p->t[i].atoms[j];
             const struct atom *a = &s->atoms[atom];
-            if (a->def || (a->kind == ATOM_EXTENT && a->axis >= 0 && s->of->axes[a->axis].extent >= 0)) return atom;
-            if (a->kind == ATOM_QUOT && depth < 8 &&
-                (stale_atom(s, a->a, depth + 1) >= 0 || stale_atom(s, a->b, depth + 1) >= 0))
+            if (a->def) return atom;
+            if (a->kind == ATOM_QUOT && depth != MAX_QUOTIENTS &&
+                (stale_atom(s, a->a, depth + 1) != NO_ATOM || stale_atom(s, a->b, depth + 1) != NO_ATOM))
                 return atom;
         }
-    return -1;
+    return NO_ATOM;
 }
 
+/* Ends: no definition has an atom that was defined before it, nor its own. */
 static void normalise_at(struct bounds *s, struct poly *p, int depth) {
-    for (int round = 0, atom; round < 64 && depth < 8 && (atom = stale_atom(s, p, 0)) >= 0; round++) {
+    for (int atom; (atom = stale_atom(s, p, depth)) != NO_ATOM;) {
         struct atom a = s->atoms[atom];
         struct poly by, divisor, next;
-        if (a.kind == ATOM_QUOT) {
+        if (a.def) poly_copy(&by, a.def);
+        else {
             poly_copy(&next, a.a);
             poly_copy(&divisor, a.b);
             normalise_at(s, &next, depth + 1);
             normalise_at(s, &divisor, depth + 1);
             bounds_quotient(s, &next, &divisor, &by);
-        } else if (a.axis >= 0 && s->of->axes[a.axis].extent >= 0) poly_number(&by, s->of->axes[a.axis].extent);
-        else poly_copy(&by, a.def);
+        }
         poly_substitute(&next, p, atom, &by);
-        if (poly_equal(&next, p)) return;
         poly_copy(p, &next);
     }
 }
@@ -187,24 +184,29 @@ struct bounds_operand { /* a number or a condition */
     struct poly p;
 };
 
-/* a op b, into a. False for an operator without a rule. That an exact division is one stands among the requirements. */
+/* a op b, into a. False for an operator without a rule, and where a condition is a number. That an exact division is
+ * one stands among the requirements. */
 static bool apply(struct bounds *s, enum fx_term_op op, struct bounds_operand *a, const struct bounds_operand *b) {
     struct poly x;
-    bool is_comparison = op == FX_T_LT || op == FX_T_LE || op == FX_T_EQ, is_logic = op == FX_T_AND || op == FX_T_OR;
-    if (is_logic != (a->cond != NULL) || is_logic != (b->cond != NULL)) return false;
+    if (op == FX_T_AND || op == FX_T_OR) {
+        struct cond both = {.kind = op == FX_T_AND ? COND_AND : COND_OR, .l = a->cond, .r = b->cond};
+        if (!a->cond || !b->cond) return false;
+        a->cond = bounds_cond(s, both);
+        return true;
+    }
+    if (a->cond || b->cond) return false;
     poly_copy(&x, &a->p);
-    if (is_logic)
-        a->cond = bounds_cond(
-            s, (struct cond){.kind = op == FX_T_AND ? COND_AND : COND_OR, .l = a->cond, .r = b->cond});
-    else if (is_comparison)
-        a->cond = bounds_compare(s, op == FX_T_LT ? COND_LT : op == FX_T_LE ? COND_LE : COND_EQ, &x, &b->p);
-    else if (op == FX_T_ADD) poly_add(&a->p, &b->p, 1);
-    else if (op == FX_T_SUB) poly_add(&a->p, &b->p, -1);
-    else if (op == FX_T_MUL) poly_multiply(&a->p, &x, &b->p);
-    else if (op == FX_T_DIV || op == FX_T_DIV_EXACT) bounds_quotient(s, &x, &b->p, &a->p);
-    else if (op == FX_T_MOD) bounds_remainder(s, &x, &b->p, &a->p);
-    else return false;
-    return !is_logic && !is_comparison ? true : a->cond != NULL;
+    switch (op) {
+    case FX_T_LT: a->cond = bounds_compare(s, COND_LT, &x, &b->p); return true;
+    case FX_T_LE: a->cond = bounds_compare(s, COND_LE, &x, &b->p); return true;
+    case FX_T_EQ: a->cond = bounds_compare(s, COND_EQ, &x, &b->p); return true;
+    case FX_T_ADD: poly_add(&a->p, &b->p, 1); return true;
+    case FX_T_SUB: poly_add(&a->p, &b->p, -1); return true;
+    case FX_T_MUL: poly_multiply(&a->p, &x, &b->p); return true;
+    case FX_T_DIV: case FX_T_DIV_EXACT: bounds_quotient(s, &x, &b->p, &a->p); return true;
+    case FX_T_MOD: bounds_remainder(s, &x, &b->p, &a->p); return true;
+    default: return false;
+    }
 }
 
 static bool read_leaf(struct bounds *s, const struct fx_term *t, struct poly *p) {
@@ -212,27 +214,29 @@ static bool read_leaf(struct bounds *s, const struct fx_term *t, struct poly *p)
     case FX_T_CONST: poly_number(p, t->v); return true;
     case FX_T_EXTENT: bounds_extent(s, (int)t->v, p); return true;
     case FX_T_SCALAR:
-        if (s->param_atoms[t->v] < 0) return false;
+        if (s->param_atoms[t->v] == NO_ATOM) return false;
         poly_atom(p, s->param_atoms[t->v]);
         return true;
     default: return false;
     }
 }
 
-/* The value of e; false where nothing can be said of it. */
+static bool is_leaf(enum fx_term_op op) { return op <= FX_T_LAST_LEAF; }
+
+/* The value of e; false where nothing can be said of it, or it has no terms. */
 static bool read_terms(struct bounds *s, const struct fx_expr *e, struct bounds_operand *out) {
     struct bounds_operand stack[MAX_OPERANDS];
     int n = 0;
     for (int i = 0; i < e->n; i++) {
         const struct fx_term *t = &e->terms[i];
-        if (t->op <= FX_T_LAST_LEAF) {
+        if (is_leaf(t->op)) {
             if (n == MAX_OPERANDS || !read_leaf(s, t, &stack[n].p)) return false;
             stack[n++].cond = NULL;
         } else if (t->op == FX_T_NOT) {
-            if (n < 1 || !stack[n - 1].cond) return false;
+            if (!stack[n - 1].cond) return false;
             stack[n - 1].cond = bounds_cond(s, (struct cond){.kind = COND_NOT, .l = stack[n - 1].cond});
         } else {
-            if (n < 2 || !apply(s, t->op, &stack[n - 2], &stack[n - 1])) return false;
+            if (!apply(s, t->op, &stack[n - 2], &stack[n - 1])) return false;
             n--;
         }
     }
@@ -244,30 +248,29 @@ static bool read_terms(struct bounds *s, const struct fx_expr *e, struct bounds_
 
 /* ---- equations ---- */
 
-/* Extents are from 0 to MAX_EXTENT. */
-static void assume_extent(struct bounds *s, const struct poly *p) {
-    struct poly room;
-    bounds_assume(s, p);
-    poly_number(&room, MAX_EXTENT);
-    poly_add(&room, p, -1);
-    bounds_assume(s, &room);
+static void assume_between(struct bounds *s, wide lo, const struct poly *p, wide hi) {
+    struct poly least, most;
+    poly_number(&least, lo);
+    poly_number(&most, hi);
+    bounds_assume_cond(s, &(struct cond){.kind = COND_LE, .a = &least, .b = p}, true);
+    bounds_assume_cond(s, &(struct cond){.kind = COND_LE, .a = p, .b = &most}, true);
 }
 
-static bool has_quotient(const struct bounds *s, const struct poly *p) {
-    for (int i = 0; i < p->n; i++)
-        for (int j = 0; j < p->t[i].n; j++)
-            if (s->atoms[p->t[i].atoms[j]].kind != ATOM_EXTENT) return true;
-    return false;
+static bool is_of_extents(const struct bounds *s, const struct poly *p) {
+    for (int i = p->n; i--;)
+        for (int j = p->t[i].n; j--;)
+            if (s->atoms[p->t[i].atoms[j]].kind != ATOM_EXTENT) return false;
+    return true;
 }
 
-/* Whether atom stands below a quotient or a choice in p: then p cannot define it. */
+/* Whether atom stands below a quotient or a choice in p, or may: then p cannot define it. */
 static bool depends_on(const struct bounds *s, const struct poly *p, int atom, int depth) {
-    if (depth > 8) return true;
-    for (int i = 0; i < p->n; i++)
-        for (int j = 0; j < p->t[i].n; j++) {
+    for (int i = p->n; i--;)
+        for (int j = p->t[i].n; j--;) {
             const struct atom *a = &s->atoms[p->t[i].atoms[j]];
             if (p->t[i].atoms[j] == atom || a->kind == ATOM_EITHER) return true;
-            if (a->kind == ATOM_QUOT && (depends_on(s, a->a, atom, depth + 1) || depends_on(s, a->b, atom, depth + 1)))
+            if (a->kind == ATOM_QUOT && (depth == MAX_QUOTIENTS || depends_on(s, a->a, atom, depth + 1) ||
+                                            depends_on(s, a->b, atom, depth + 1)))
                 return true;
         }
     return false;
@@ -275,86 +278,80 @@ static bool depends_on(const struct bounds *s, const struct poly *p, int atom, i
 
 static void define(struct bounds *s, int atom, const struct poly *p) {
     struct poly fact;
-    wide lo = s->atoms[atom].lo, hi = s->atoms[atom].hi;
     s->atoms[atom].def = bounds_keep(s, p);
-    assume_extent(s, p);
-    poly_copy(&fact, p); /* what facts said of the atom so far */
-    poly_add_number(&fact, -lo);
-    bounds_assume(s, &fact);
-    poly_number(&fact, hi);
-    poly_add(&fact, p, -1);
-    bounds_assume(s, &fact);
-    for (int i = 0; i < s->n_facts; i++) {
-        if (stale_atom(s, s->facts[i].p, 0) < 0) continue;
-        poly_copy(&fact, s->facts[i].p);
+    assume_between(s, s->atoms[atom].lo, p, s->atoms[atom].hi); /* what facts said of the atom so far */
+    for (int i = s->n_facts; i--;) {
+        struct fact said = s->facts[i];
+        s->facts[i] = s->facts[--s->n_facts];
+        s->facts[s->n_facts] = said; /* its room is used again */
+        poly_copy(&fact, said.p);
         normalise(s, &fact);
         bounds_assume(s, &fact);
-        s->facts[i] = s->facts[--s->n_facts];
-        i--;
     }
 }
 
-/* difference = 0: an extent that occurs once, with the factor 1 or -1, is defined by it. */
-static bool define_from(struct bounds *s, const struct poly *difference, int preferred) {
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < difference->n; i++) {
-            struct poly_term t = difference->t[i];
-            struct poly rest, by;
-            if (t.n != 1 || (t.coefficient != 1 && t.coefficient != -1) || (t.atoms[0] != preferred) == (pass == 0))
-                continue;
-            if (s->atoms[t.atoms[0]].kind != ATOM_EXTENT || s->atoms[t.atoms[0]].axis < 0)
-                continue; /* a multiplier is no extent of the kernel */
-            poly_copy(&rest, difference);
-            poly_add_term(&rest, &t, -1);
-            if (depends_on(s, &rest, t.atoms[0], 0) || (pass == 1 && has_quotient(s, &rest))) continue;
-            poly_number(&by, 0);
-            poly_add(&by, &rest, t.coefficient > 0 ? -1 : 1);
-            if (by.is_lost) return false;
-            define(s, t.atoms[0], &by);
-            return true;
-        }
-    return false;
+/* difference = 0: an extent that is a term of it, with the factor 1 or -1, is defined by the others. */
+static bool define_by(struct bounds *s, const struct poly *difference, const struct poly_term *t) {
+    struct poly rest, by;
+    if (t->n != 1 || (t->coefficient != 1 && t->coefficient != -1)) return false;
+    if (s->atoms[t->atoms[0]].axis == NO_AXIS) return false; /* a multiplier is no extent of the kernel */
+    poly_copy(&rest, difference);
+    poly_add_term(&rest, t, -1);
+    if (depends_on(s, &rest, t->atoms[0], 0)) return false;
+    poly_number(&by, 0);
+    poly_add(&by, &rest, -t->coefficient);
+    define(s, t->atoms[0], &by);
+    return true;
 }
 
-static void equate(struct bounds *s, const struct poly *a, const struct poly *b, int preferred) {
-    struct poly difference, opposite;
-    poly_copy(&difference, a);
-    poly_add(&difference, b, -1);
-    if (difference.is_lost || define_from(s, &difference, preferred)) return;
-    poly_number(&opposite, 0);
-    poly_add(&opposite, &difference, -1);
-    bounds_assume(s, &difference);
-    bounds_assume(s, &opposite);
+static bool define_any(struct bounds *s, const struct poly *difference, int preferred) {
+    for (int i = difference->n; i--;)
+        if (difference->t[i].atoms[0] == preferred && define_by(s, difference, &difference->t[i])) return true;
+    if (!is_of_extents(s, difference)) return false;
+    for (int i = 0; i != difference->n; i++)
+        if (define_by(s, difference, &difference->t[i])) return true;
+    return false;
 }
 
 static void read_equation(struct bounds *s, const struct equation *q) {
     struct bounds_operand value;
-    struct poly extent;
-    if (q->value.n == 0 || !read_terms(s, &q->value, &value) || value.cond || value.p.is_lost) return;
+    struct poly extent, difference;
+    if (!read_terms(s, &q->value, &value) || value.cond) return;
     bounds_extent(s, q->axis, &extent);
-    assume_extent(s, &value.p);
-    equate(s, &extent, &value.p, s->axis_atoms[q->axis]);
+    assume_between(s, 0, &value.p, MAX_EXTENT);
+    poly_copy(&difference, &extent);
+    poly_add(&difference, &value.p, -1);
+    if (difference.is_lost || define_any(s, &difference, s->axis_atoms[q->axis])) return;
+    bounds_assume_cond(s, &(struct cond){.kind = COND_EQ, .a = &extent, .b = &value.p}, true);
 }
 
 /* ---- requirements ---- */
 
+/* Where the operand that ends at terms[end] begins. */
+static int operand_start(const struct fx_expr *e, int end) {
+    for (int wanted = 1;; end--) {
+        enum fx_term_op op = e->terms[end].op;
+        if (is_leaf(op)) wanted--;
+        else if (op != FX_T_NOT) wanted++;
+        if (!wanted) return end;
+    }
+}
+
 /* `extent % b == 0`: the extent is b times a number from 0. Of anything else the remainder is known to be 0. */
 static bool define_multiple(struct bounds *s, const struct fx_expr *e) {
-    struct bounds_operand a, b;
-    struct poly z, by;
+    const struct fx_term *end = e->terms + e->n;
+    struct bounds_operand b;
+    struct poly a, z, by;
     wide lo, hi;
-    int n = e->n;
-    if (n < 5 || e->terms[n - 1].op != FX_T_EQ || e->terms[n - 2].op != FX_T_CONST || e->terms[n - 2].v != 0 ||
-        e->terms[n - 3].op != FX_T_MOD)
-        return false;
-    if (e->terms[0].op != FX_T_EXTENT || !read_terms(s, &(struct fx_expr){1, e->terms}, &a) ||
-        !read_terms(s, &(struct fx_expr){n - 4, e->terms + 1}, &b))
-        return false;
+    if (end[-1].op != FX_T_EQ || end[-2].op != FX_T_CONST || end[-2].v != 0 || end[-3].op != FX_T_MOD) return false;
+    if (e->terms[0].op != FX_T_EXTENT || operand_start(e, e->n - 4) != 1) return false;
+    if (!read_terms(s, &(struct fx_expr){e->n - 4, e->terms + 1}, &b) || b.cond) return false;
     bounds_limits(s, &b.p, &lo, &hi);
-    if (b.cond || lo < 1 || b.p.n != 1 || a.p.is_lost || a.p.n != 1 || a.p.t[0].n != 1 || a.p.t[0].coefficient != 1)
-        return false;
-    int atom = a.p.t[0].atoms[0];
-    if (s->atoms[atom].kind != ATOM_EXTENT || depends_on(s, &b.p, atom, 0)) return false;
+    bounds_extent(s, (int)e->terms[0].v, &a);
+    if (lo < 1 || b.p.n != 1 || a.n != 1) return false;
+    int atom = a.t[0].atoms[0];
+    poly_atom(&z, atom);
+    if (!poly_equal(&a, &z) || s->atoms[atom].kind != ATOM_EXTENT || depends_on(s, &b.p, atom, 0)) return false;
     bounds_put_atom(s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = NO_AXIS}, &z);
     poly_multiply(&by, &b.p, &z);
     if (by.is_lost) return false;
@@ -362,37 +359,22 @@ static bool define_multiple(struct bounds *s, const struct fx_expr *e) {
     return true;
 }
 
-/* Where the operand that ends at terms[end] begins; -1 where the terms make no sense. */
-static int operand_start(const struct fx_expr *e, int end) {
-    int wanted = 1;
-    for (; end >= 0; end--) {
-        enum fx_term_op op = e->terms[end].op;
-        if (op <= FX_T_LAST_LEAF) wanted--;
-        else if (op != FX_T_NOT) wanted++;
-        if (wanted == 0) return end;
-    }
-    return -1;
-}
-
-static void read_requirement(struct bounds *s, struct fx_expr e, int depth) {
+/* All that and joins, from the right. */
+static void read_requirement(struct bounds *s, struct fx_expr e) {
     struct bounds_operand value;
-    if (depth > 64 || e.n == 0) return;
-    if (e.terms[e.n - 1].op == FX_T_AND) {
+    while (e.terms[e.n - 1].op == FX_T_AND) {
         int middle = operand_start(&e, e.n - 2);
-        if (middle < 1) return;
-        read_requirement(s, (struct fx_expr){e.n - 1 - middle, e.terms + middle}, depth + 1);
-        read_requirement(s, (struct fx_expr){middle, e.terms}, depth + 1);
-        return;
+        read_requirement(s, (struct fx_expr){e.n - 1 - middle, e.terms + middle});
+        e.n = middle;
     }
-    if (define_multiple(s, &e) || !read_terms(s, &e, &value) || !value.cond) return;
-    bounds_assume_cond(s, value.cond, true);
+    if (!define_multiple(s, &e) && read_terms(s, &e, &value) && value.cond) bounds_assume_cond(s, value.cond, true);
 }
 
 /* ---- a kernel ---- */
 
 static struct bounds *new_bounds(struct checker *c) {
     struct bounds *s = NEW(&c->cx->arena, struct bounds);
-    *s = (struct bounds){.c = c, .of = c->k, .stamp = 1, .last_stamp = 1};
+    *s = (struct bounds){.c = c, .of = c->k, .stamp = 1};
     if (!c->bounds_scratch) c->bounds_scratch = NEW(&c->cx->arena, struct bounds_scratch);
     s->scratch = c->bounds_scratch;
     return s;
@@ -407,35 +389,32 @@ void bounds_integer_limits(enum fx_dtype t, wide *lo, wide *hi) {
 
 static int new_param_atom(struct bounds *s, const struct param *p) {
     struct atom a = {.kind = ATOM_RANGE, .axis = NO_AXIS};
-    if (!p->is_scalar || !fx_is_integer(p->dtype)) return -1;
+    if (!p->is_scalar || !fx_is_integer(p->dtype)) return NO_ATOM;
     bounds_integer_limits(p->dtype, &a.lo, &a.hi);
     return new_atom(s, a);
-}
-
-static int *grown(struct bounds *s, int *old, int n_old, int n) {
-    int *wider = NEW_ARRAY(&s->c->cx->arena, int, 2 * n);
-    if (n_old) memcpy(wider, old, (size_t)n_old * sizeof *old);
-    return wider;
 }
 
 /* The atom of every axis and scalar that has none yet; the number of every axis that has one by now. */
 static void read_names(struct bounds *s) {
     const struct kernel *k = s->of;
-    if (s->room_axes < k->n_axes) {
-        s->axis_atoms = grown(s, s->axis_atoms, s->n_axes, k->n_axes);
-        s->room_axes = 2 * k->n_axes;
+    struct arena *arena = &s->c->cx->arena;
+    struct poly number;
+    wide v;
+    while (s->n_axes != k->n_axes) {
+        int atom = new_atom(s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = s->n_axes});
+        PUSH(arena, s->axis_atoms, s->n_axes) = atom;
     }
-    for (; s->n_axes < k->n_axes; s->n_axes++)
-        s->axis_atoms[s->n_axes] = new_atom(
-            s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = s->n_axes});
-    if (s->n_params < k->n_params) s->param_atoms = grown(s, s->param_atoms, s->n_params, k->n_params);
-    for (; s->n_params < k->n_params; s->n_params++)
-        s->param_atoms[s->n_params] = new_param_atom(s, &k->params[s->n_params]);
-    for (int i = 0; i < k->n_axes; i++) {
+    while (s->n_params != k->n_params) {
+        int atom = new_param_atom(s, &k->params[s->n_params]);
+        PUSH(arena, s->param_atoms, s->n_params) = atom;
+    }
+    for (int i = k->n_axes; i--;) {
         struct atom *a = &s->atoms[s->axis_atoms[i]];
-        if (k->axes[i].extent < 0 || (a->lo == a->hi && a->lo == k->axes[i].extent)) continue;
+        if (k->axes[i].extent < 0 || (a->def && poly_is_number(a->def, &v))) continue;
         a->lo = a->hi = k->axes[i].extent;
-        s->stamp = ++s->last_stamp;
+        poly_number(&number, k->axes[i].extent);
+        a->def = bounds_keep(s, &number);
+        s->stamp++;
     }
 }
 
@@ -445,12 +424,12 @@ struct bounds *bounds_of(struct checker *c) {
     struct bounds *s = k->bounds;
     s->n_atoms = s->n_base;
     s->n_facts = s->n_base_facts;
-    s->n_trail = s->n_polys = s->n_conds = 0;
+    s->n_trail = s->n_polys = 0;
     s->is_base = true;
     read_names(s);
     for (; s->n_equations < k->n_equations; s->n_equations++) read_equation(s, &k->equations[s->n_equations]);
     for (; s->n_requirements < k->n_requirements; s->n_requirements++)
-        read_requirement(s, k->requirements[s->n_requirements].holds, 0);
+        read_requirement(s, k->requirements[s->n_requirements].holds);
     s->n_base = s->n_atoms;
     s->n_base_facts = s->n_facts;
     s->is_base = false;

@@ -7,10 +7,8 @@
 #include "symbolic/poly.h"
 
 enum {
-    BOUNDS_POLYS = 1024,    /* polynomials kept for one proof */
-    BOUNDS_CONDS = 256,     /* conditions kept for one proof */
-    BOUNDS_FACTS = 256,     /* facts that hold in the case at hand, beside those of the kernel */
-    BOUNDS_TRAIL = 1024,    /* ranges narrowed by them */
+    BOUNDS_POLYS = 1024,    /* polynomials kept for one proof, those of its facts among them */
+    BOUNDS_TRAIL = 1024,    /* ranges narrowed by facts at a time */
     BOUNDS_STEPS = 250,     /* goals looked at in one search: then it is given up */
     BOUNDS_DEPTH = 48,      /* goals within goals */
     BOUNDS_FACT_DEPTH = 4,  /* facts used one after another for a goal */
@@ -27,7 +25,7 @@ enum atom_kind {
     ATOM_EITHER, /* a where `when` holds, else b */
 };
 
-enum { NO_AXIS = -1 };
+enum { NO_AXIS = -1, NO_ATOM = -1 };
 
 struct atom { /* an unknown of the polynomials, an integer */
     enum atom_kind kind;
@@ -60,7 +58,6 @@ struct narrowing { /* of an atom, to be undone */
 
 struct bounds_scratch { /* what one proof needs at a time, shared by the kernels of a file */
     struct poly polys[BOUNDS_POLYS];
-    struct cond conds[BOUNDS_CONDS];
     struct narrowing trail[BOUNDS_TRAIL];
 };
 
@@ -68,18 +65,18 @@ struct bounds { /* what is known of a kernel's extents, and the state of the pro
     struct checker *c;
     const struct kernel *of;      /* the kernel it is known of */
     int n_equations, n_requirements; /* of the kernel's: those read */
-    int n_axes, room_axes, *axis_atoms; /* by axis: its atom */
-    int n_params, *param_atoms;   /* by parameter: the atom of an integer scalar, else -1 */
+    int n_axes, *axis_atoms;      /* by axis: its atom */
+    int n_params, *param_atoms;   /* by parameter: the atom of an integer scalar, else NO_ATOM */
     struct atom *atoms;
-    int n_atoms, n_base, room;    /* the kernel's are [0, n_base), the proof's follow */
+    int n_atoms, n_base, most_atoms; /* the kernel's are [0, n_base), the proof's follow; as many as there ever were */
     struct fact *facts;
-    int n_facts, n_base_facts, room_facts;
+    int n_facts, n_base_facts, most_facts; /* likewise */
     struct bounds_scratch *scratch;
-    int n_polys, n_conds, n_trail; /* of the scratch in use */
-    unsigned stamp, last_stamp;   /* changes with every range */
+    int n_polys, n_trail;         /* of the scratch in use */
+    unsigned stamp;               /* changes with every range */
     bool is_base;                 /* what is kept stays with the kernel */
     bool is_impossible;           /* the facts at hand contradict each other: there is nothing to show */
-    int steps;                    /* goals looked at in this search */
+    int steps, depth;             /* goals looked at in this search, and those within which this one is */
     int fact_depth, fact_limit;   /* facts used for the goal at hand, and how many may be */
     bool may_deepen;              /* a goal was left where one more might have helped */
 };
@@ -96,7 +93,7 @@ void bounds_either(
 void bounds_range(struct bounds *s, wide lo, wide hi, struct poly *p);
 void bounds_put_atom(struct bounds *s, struct atom a, struct poly *p); /* lost where there are too many */
 const struct poly *bounds_keep(struct bounds *s, const struct poly *p);
-const struct cond *bounds_cond(struct bounds *s, struct cond c); /* NULL where there are too many */
+const struct cond *bounds_cond(struct bounds *s, struct cond c);
 const struct cond *bounds_compare(struct bounds *s, enum cond_kind kind, const struct poly *a, const struct poly *b);
 
 /* ---- bounds_prove.c ---- */

@@ -39,6 +39,9 @@ wide wide_gcd(wide a, wide b) {
     return a;
 }
 
+wide wide_least(wide a, wide b) { return a < b ? a : b; }
+wide wide_most(wide a, wide b) { return a > b ? a : b; }
+
 wide wide_floor_divide(wide a, wide b) { return a / b - (a % b < 0); }
 
 /* ---- terms ---- */

@@ -52,6 +52,8 @@ bool poly_equal(const struct poly *a, const struct poly *b);
 bool poly_has(const struct poly *p, int atom);
 wide wide_gcd(wide a, wide b); /* of numbers of any sign; 0 of two 0 */
 wide wide_floor_divide(wide a, wide b); /* b > 0 */
+wide wide_least(wide a, wide b);
+wide wide_most(wide a, wide b);
 /* a * b where it is known to fit, false otherwise. */
 bool wide_multiply(wide a, wide b, wide *out);
 
