@@ -38,7 +38,7 @@ compile = $(CC) $(LANGUAGE) $(CFLAGS) -MMD -MP -MF $@.d -MT $@
 
 OBJCOPY ?= objcopy
 PUBLIC  := compiler/fx.h compiler/plan.h compiler/dtype.h compiler/dtypes.def runtime/fx_runtime.h
-TEXTS   := compiler/front/prelude.fx $(patsubst %,compiler/host_c/%.h,launcher tensor_maps ahead) $(wildcard compiler/kernels/*.cuh)
+TEXTS   := compiler/front/prelude.fx $(patsubst %,compiler/host_c/%.h,launcher tensor_maps ahead vendored) $(wildcard compiler/kernels/*.cuh)
 TWIN    := runtime/emu/calls.h runtime/emu/ptx_emu.h
 FRONT   := $(patsubst %.c,$(B)/obj/%.o,$(wildcard compiler/*.c compiler/*/*.c)) \
            $(B)/obj/gen/lex.o $(B)/obj/gen/parse.o $(B)/obj/compiler/kernels/embed.o

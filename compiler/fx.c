@@ -404,6 +404,9 @@ static bool print_stage(fx_compilation *c, enum fx_text stage, struct buf *out) 
     case FX_TEXT_HOST_H:
         if (is_emitted) emit_host_h(out, c->plan);
         return is_emitted;
+    case FX_TEXT_VENDOR:
+        if (is_emitted) emit_vendor(out, c->plan);
+        return is_emitted;
     case FX_TEXT_FX:
         for (int i = 0; c->program && i < c->program->n_kernels; i++) {
             if (i) buf_putc(out, '\n');

@@ -138,7 +138,8 @@ enum fx_text {
     FX_TEXT_DUMP,
     FX_TEXT_NOTES,
     FX_TEXT_FX,
-    FX_TEXT_HOST_H
+    FX_TEXT_HOST_H,
+    FX_TEXT_VENDOR
 };
 /* With oracle_only too: FX_TEXT_NOTES gives the axes and dtype of every expression of every kernel, FX_TEXT_FX every
  * kernel, gradients among them, as .fx with fns written out. */

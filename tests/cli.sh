@@ -965,9 +965,12 @@ group names # of headers, under nvcc and the host's C compiler; NVRTC compiles t
 cp "$cuda_goldens/names.fx" .
 expect 0 "$fxc" --emit=cu names.fx
 expect 0 "$fxc" --emit=host-c names.fx
+expect 0 "$fxc" --emit=vendor -o vendored.cu names.fx
+says vendored.cu '^extern "C" cudaError_t .*_launch(cudaStream_t stream'
 if command -v nvcc >nvcc; then
     expect 0 nvcc -arch=sm_90a -ptx -Werror all-warnings -o names.ptx names.cu
     expect 0 nvcc -Xcompiler -Wall,-Wextra,-Werror -c -o names.o names.c
+    expect 0 nvcc -gencode arch=compute_90a,code=sm_90a -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror -c -o vendored.o vendored.cu
     # What the scheme stands on: no macro ends in an underscore unless it begins with one.
     : >empty.cu
     expect 0 sh -c 'nvcc -arch=sm_90a -E -Xcompiler -dM empty.cu >macros'

@@ -55,15 +55,6 @@ static struct ahead open_file(struct arena *arena, const struct fx_image *images
     return f;
 }
 
-/* ---- fixed text ---- */
-
-/* What stands in a text between two marks, each a line; to NULL: to its end. */
-static void put_part(struct buf *out, const char *text, const char *from, const char *to) {
-    const char *begin = strstr(text, from) + strlen(from);
-    const char *end = to ? strstr(begin, to) : begin + strlen(begin);
-    buf_put(out, begin, (size_t)(end - begin));
-}
-
 /* ---- machine code ---- */
 
 /* Eight bytes a number: as the machines that CUDA runs on have them, the first one lowest. */
@@ -140,25 +131,6 @@ static void put_launch(struct host_writer *w, const char *name) {
     put_c(w, ")");
 }
 
-static void put_given_extents(struct host_writer *w) {
-    for (int i = 0; i < w->k->n_extents; i++)
-        if (w->k->extents[i].value < 0) put_c(w, ", %s", w->extents[i]);
-}
-
-/* The launch on one architecture, with everything this one was given. */
-static void put_handed_on(struct host_writer *w, const char *form) {
-    const struct fx_kernel *k = w->k;
-    put_c(w, "return %s_launch(m, stream", form);
-    for (int i = 0; i < k->n_params; i++)
-        put_c(w, k->params[i].is_scalar ? ", %s" : ", (CUdeviceptr)(uintptr_t)%s", w->params[i]);
-    put_c(w, ", (CUdeviceptr)(uintptr_t)workspace");
-    put_given_extents(w);
-    for (int i = 0; i < k->n_params; i++)
-        for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++)
-            put_c(w, ", %s", w->strides[fx_stride_index(i, j)]);
-    put_c(w, ");\n");
-}
-
 /* Opens a function that needs the device. */
 static void put_use(struct host_writer *w, const char *name) {
     put_c(w, " {\n    const struct fx_device *m;\n    const int r = fx_use(%s_finds, %s_ready, &m);\n", name, name);
@@ -183,7 +155,7 @@ static void put_public(struct host_writer *w, const struct ahead *f, int k) {
     for (int i = 0; i < f->n_images; i++) {
         put_case(w, f, i);
         put_c(w, "*bytes = %s_bytes(m", forms[i]);
-        put_given_extents(w);
+        host_c_put_given_extents(w);
         put_c(w, i + 1 < f->n_images ? ");\n    else\n" : ");\n");
     }
     put_c(w, "    return *bytes == SIZE_MAX ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;\n}\n\n");
@@ -191,7 +163,9 @@ static void put_public(struct host_writer *w, const struct ahead *f, int k) {
     put_use(w, name);
     for (int i = 0; i < f->n_images; i++) {
         put_case(w, f, i);
-        put_handed_on(w, forms[i]);
+        put_c(w, "return %s_launch(m, stream", forms[i]);
+        host_c_put_given(w);
+        put_c(w, ");\n");
     }
     put_c(w, "}\n\n");
 }
@@ -292,12 +266,12 @@ static void put_file(struct buf *out, const struct fx_image *images, int n, cons
     put_opening(
         out, &f, "kernels compiled ahead of time, loaded and launched through the driver, which is found by dlopen.");
     buf_printf(out, "#include \"%s.h\"\n\n#include <dlfcn.h>\n#include <pthread.h>\n#include <string.h>\n\n", name);
-    put_part(out, fx_text_tensor_maps, " */\n", NULL);
-    put_part(out, fx_text_ahead, "/* ==== the driver ==== */\n", "/* ==== loading ==== */\n");
+    host_c_put_part(out, fx_text_tensor_maps, " */\n", NULL);
+    host_c_put_part(out, fx_text_ahead, "/* ==== the driver ==== */\n", "/* ==== loading ==== */\n");
     buf_puts(out, "\n");
     host_c_put_types(out, false);
     put_codes(out, &f);
-    put_part(out, fx_text_ahead, "/* ==== loading ==== */\n", NULL);
+    host_c_put_part(out, fx_text_ahead, "/* ==== loading ==== */\n", NULL);
     buf_puts(out, "\n");
     host_c_put_functions(out, &w);
     buf_put(out, kernels.s, kernels.len);

@@ -19,6 +19,8 @@ struct host_writer {
     const char *early;   /* whether what may start early does */
     bool is_ahead; /* for any device of an arch, by the file's own declarations of the driver; else for the one it was
                       loaded for, by cuda.h */
+    const char *instead; /* functions that stand in the place of those of launcher.h; or NULL */
+    const char *space;   /* the namespace of a vendored file */
     const struct fx_resources *compiled; /* by fx_variant.number; NULL: not known */
 };
 
@@ -30,12 +32,17 @@ void host_c_begin(struct host_writer *w, const struct fx_kernel *k);
 /* The fixed text: types, with the includes above them or not; the functions called, in their order there. */
 void host_c_put_types(struct buf *out, bool includes_cuda);
 void host_c_put_functions(struct buf *out, const struct host_writer *w);
+/* What stands in a text between two marks, each a line; to NULL: to its end. */
+void host_c_put_part(struct buf *out, const char *text, const char *from, const char *to);
 void host_c_put_title(struct host_writer *w, const char *name);
 /* Declares the extents the caller gives; `sep` stands before the first. Returns how many. */
 int host_c_put_extents(struct host_writer *w, const char *sep);
 /* Declares, behind a first parameter, the tensors, the scalars, the workspace, extents and strides; is_outer: pointers,
  * as a user of the file has them. */
 void host_c_put_parameters(struct host_writer *w, bool is_outer);
+/* The extents, and all that these parameters are, behind a first argument of a call within the file. */
+void host_c_put_given_extents(struct host_writer *w);
+void host_c_put_given(struct host_writer *w);
 /* Whether e is the same at every launch. */
 bool host_c_is_known(const struct fx_expr *e);
 /* Bytes of dynamic shared memory to ask for, 0 where a kernel has them unasked; -1 where they depend on the launch. */
@@ -58,5 +65,7 @@ const char *host_c_condition_on_scalars(struct host_writer *w, const struct fx_e
 /* A C launcher over the driver API for every kernel of the plan, and what it declares. */
 void emit_host_c(struct buf *out, const struct fx_plan *p);
 void emit_host_h(struct buf *out, const struct fx_plan *p);
+/* Its source, with launchers over the runtime API. */
+void emit_vendor(struct buf *out, const struct fx_plan *p);
 
 #endif

@@ -65,7 +65,7 @@ void host_c_begin(struct host_writer *w, const struct fx_kernel *k) {
 
 extern const char fx_text_launcher[];
 
-static const char mark[] = "/* ==== functions ==== */\n\n";
+static const char mark[] = "/* ==== functions ==== */\n";
 
 const char *host_c_call(struct host_writer *w, const char *function) {
     for (int i = 0; i < w->n_called; i++)
@@ -89,13 +89,42 @@ static bool defines(const char *paragraph, const char *function) {
            strncmp(end - n, function, n) == 0;
 }
 
-void host_c_put_functions(struct buf *out, const struct host_writer *w) {
-    for (const char *at = strstr(fx_text_launcher, mark) + sizeof mark - 1, *end; *at; at = end) {
-        end = strstr(at, "\n\n");
-        end = end ? end + 2 : at + strlen(at);
+/* The first function of a text, and the next one. */
+static const char *first_paragraph(const char *text) {
+    const char *at = strstr(text, mark) + strlen(mark);
+    return at + strspn(at, "\n");
+}
+static const char *next_paragraph(const char *at) {
+    const char *end = strstr(at, "\n\n");
+    return end ? end + 2 : at + strlen(at);
+}
+
+static bool is_defined(const char *text, const char *function) {
+    if (!text) return false;
+    for (const char *at = first_paragraph(text); *at; at = next_paragraph(at))
+        if (defines(at, function)) return true;
+    return false;
+}
+
+/* Those called that `but` does not define. */
+static void put_functions_of(struct buf *out, const struct host_writer *w, const char *text, const char *but) {
+    for (const char *at = first_paragraph(text), *end; *at; at = end) {
+        end = next_paragraph(at);
         for (int i = 0; i < w->n_called; i++)
-            if (defines(at, w->called[i])) buf_printf(out, "%.*s%s", (int)(end - at), at, *end ? "" : "\n");
+            if (defines(at, w->called[i]) && !is_defined(but, w->called[i]))
+                buf_printf(out, "%.*s%s", (int)(end - at), at, *end ? "" : "\n");
     }
+}
+
+void host_c_put_functions(struct buf *out, const struct host_writer *w) {
+    if (w->instead) put_functions_of(out, w, w->instead, NULL);
+    put_functions_of(out, w, fx_text_launcher, w->instead);
+}
+
+void host_c_put_part(struct buf *out, const char *text, const char *from, const char *to) {
+    const char *begin = strstr(text, from) + strlen(from);
+    const char *end = to ? strstr(begin, to) : begin + strlen(begin);
+    buf_put(out, begin, (size_t)(end - begin));
 }
 
 /* ---- a kernel ---- */
@@ -312,7 +341,7 @@ static void put_start(struct host_writer *w, int i) {
                     : "NULL",
         l->n_maps ? "if (r == CUDA_SUCCESS) " : "",
         host_c_call(w, l->is_cooperative ? "fx_start_resident"
-                       : has_clusters    ? "fx_start_clusters"
+                       : has_clusters && !w->instead ? "fx_start_clusters"
                                          : "fx_start"),
         i, l->is_cooperative ? "m->sm_count, " : "");
 }
@@ -460,4 +489,20 @@ void host_c_put_launch(struct host_writer *w) {
         close_partition(w, i);
     }
     put_c(w, "}\n\n");
+}
+
+void host_c_put_given_extents(struct host_writer *w) {
+    for (int i = 0; i < w->k->n_extents; i++)
+        if (w->k->extents[i].value < 0) put_c(w, ", %s", w->extents[i]);
+}
+
+void host_c_put_given(struct host_writer *w) {
+    const struct fx_kernel *k = w->k;
+    for (int i = 0; i < k->n_params; i++)
+        put_c(w, k->params[i].is_scalar ? ", %s" : ", (unsigned long long)(uintptr_t)%s", w->params[i]);
+    put_c(w, ", (unsigned long long)(uintptr_t)workspace");
+    host_c_put_given_extents(w);
+    for (int i = 0; i < k->n_params; i++)
+        for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++)
+            put_c(w, ", %s", w->strides[fx_stride_index(i, j)]);
 }

@@ -22,6 +22,7 @@ fx_text_\name\()_end:
     text launcher, host_c/launcher.h
     text tensor_maps, host_c/tensor_maps.h
     text ahead, host_c/ahead.h
+    text vendored, host_c/vendored.h
 #define PIECE(name, title) text name, kernels/name.cuh ;
 #include "kernels/pieces.def"
 

@@ -168,7 +168,8 @@ static const struct print_stage {
     {"ir", ".ir", FX_TEXT_IR, IMAGE_NONE},          {"fused", ".fused", FX_TEXT_FUSED, IMAGE_NONE},
     {"plan", ".plan", FX_TEXT_PLAN, IMAGE_NONE},    {"ptx", ".ptx", FX_TEXT_CU, IMAGE_PTX},
     {"cubin", ".cubin", FX_TEXT_CU, IMAGE_CUBIN},   {"host-c", ".c", FX_TEXT_HOST_C, IMAGE_NONE},
-    {"host-h", ".h", FX_TEXT_HOST_H, IMAGE_NONE},   {"fx", ".out.fx", FX_TEXT_FX, IMAGE_NONE},
+    {"host-h", ".h", FX_TEXT_HOST_H, IMAGE_NONE},   {"vendor", ".cu", FX_TEXT_VENDOR, IMAGE_NONE},
+    {"fx", ".out.fx", FX_TEXT_FX, IMAGE_NONE},
 };
 
 static const struct print_stage *find_stage(const char *name) {

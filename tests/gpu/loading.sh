@@ -1,5 +1,5 @@
 #!/bin/sh
-# What fxc emits, in programs that have neither its compiler nor its runtime: a C program with the launcher, files compiled ahead of time beside the runtime, and an operator
+# What fxc emits, in programs that have neither its compiler nor its runtime: a C program with the launcher, files compiled ahead of time and vendored ones beside the runtime, and an operator
 # of PyTorch.
 #
 # Input: loading.sh BUILD_DIR. Output: a line a way, and a closing line `N ok, M failed, K not checked`; not checked is what lacks a compiler, cuda.h, nvcc, PyTorch or a
@@ -95,6 +95,21 @@ build_ahead() {
         "$dir/libfx.a" -ldl -lpthread -lm -o "$work/equal"
 }
 build_ahead && try "ahead of time" "$work/equal" tests/gpu/ahead -t
+
+# The same, vendored.
+build_vendored() {
+    for spec in attention linear norm; do
+        step "vendored" "$fxc" --emit=vendor "--arch=$arch" tests/gpu/ahead/$spec.fx $(sed -n '1s/^# args: //p' tests/gpu/ahead/$spec.fx) -o "$work/$spec.cu" || return 1
+        step "vendored" "$nvcc" -gencode "arch=compute_${arch#sm_},code=$arch" -Werror all-warnings -Xcompiler -Wall,-Wextra -O2 -c -o "$work/$spec.o" "$work/$spec.cu" || return 1
+    done
+    step "vendored" ${CC:-cc} -std=gnu11 -O2 -Wall -Wextra -Werror -DVENDORED -Icompiler -Iruntime -c -o "$work/equal.o" tests/gpu/ahead/equal.c || return 1
+    step "vendored" "$nvcc" -o "$work/equal" "$work/equal.o" "$work/attention.o" "$work/linear.o" "$work/norm.o" "$dir/libfx.a" -ldl -lpthread -lm
+}
+if [ -z "$nvcc" ]; then
+    skip "vendored" "there is no nvcc"
+elif build_vendored; then
+    try "vendored" "$work/equal" tests/gpu/ahead -t
+fi
 [ -n "${CUDA_HOME:-}" ] || [ -z "$toolkit" ] || export CUDA_HOME="$toolkit"
 try "PyTorch, load_inline" "${PYTHON:-python3}" $folder/load_inline.py "$fxc"
 try "PyTorch, the package" "${PYTHON:-python3}" tests/gpu/package.py "$dir/libfx.so"

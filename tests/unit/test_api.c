@@ -67,7 +67,7 @@ START_TEST(compilations_that_are_null) {
     n = 7;
     ck_assert_ptr_null(fx_ablations(NULL, "f", NULL, 0, &n));
     ck_assert_int_eq(n, 0);
-    for (int stage = FX_TEXT_AST; stage <= FX_TEXT_HOST_H; stage++)
+    for (int stage = FX_TEXT_AST; stage <= FX_TEXT_VENDOR; stage++)
         ck_assert_ptr_null(fx_text(NULL, (enum fx_text)stage));
     REFUSES(fx_evaluate(NULL, "f", &host, 1, 0, NULL, 1, &value, NULL, FX_BOUND_WORST, NULL, message, sizeof message));
     ck_assert_str_eq(message, "the compilation is NULL");
@@ -341,7 +341,8 @@ START_TEST(the_last_status) {
     fx_close(c);
     options.oracle_only = true;
     c = compiled(&options);
-    static const enum fx_text none[] = {FX_TEXT_IR, FX_TEXT_FUSED, FX_TEXT_CU, FX_TEXT_HOST_C, FX_TEXT_HOST_H};
+    static const enum fx_text none[] = {FX_TEXT_IR, FX_TEXT_FUSED, FX_TEXT_CU, FX_TEXT_HOST_C, FX_TEXT_HOST_H,
+        FX_TEXT_VENDOR};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         ck_assert_ptr_nonnull(fx_text(c, FX_TEXT_FX));
         ck_assert_ptr_null(fx_text(c, none[i]));

@@ -230,7 +230,7 @@ static const struct scenario {
 } scenarios[] = {
     {"fx_compile", compiles, 0, N_SPECS - 1, STRICT},
     {"fx_compile with options", reads_options, 0, 0, STRICT},
-    {"fx_text", prints, FX_TEXT_AST, FX_TEXT_HOST_H, STRICT | NEEDS_SPEC | KEEPS},
+    {"fx_text", prints, FX_TEXT_AST, FX_TEXT_VENDOR, STRICT | NEEDS_SPEC | KEEPS},
     {"fx_receipt, fx_ablations, fx_definition, fx_messages_json", prints_others, 0, 4, STRICT | NEEDS_SPEC | KEEPS},
     {"fx_evaluate", evaluates, 0, 0, NEEDS_SPEC},
     {"fx_context_open, first", opens, 0, 0, FROM_FIRST | KEEPS},
@@ -319,7 +319,7 @@ END_TEST
 
 /* A failure is forced on each text: one that needs no allocation would not be tried above. */
 START_TEST(texts_without_memory) {
-    for (int stage = FX_TEXT_AST; stage <= FX_TEXT_HOST_H; stage++) {
+    for (int stage = FX_TEXT_AST; stage <= FX_TEXT_VENDOR; stage++) {
         int n_nomem = 0;
         ck_assert_int_eq(compile(GELU, NULL, &c), FX_OK);
         for (int n = 0; n < 3000 && n_nomem == 0; n++) {

@@ -7,9 +7,26 @@
 #include <string.h>
 #include <time.h>
 
+#ifndef VENDORED
 #include "ahead_attention.h"
 #include "ahead_linear.h"
 #include "ahead_norm.h"
+#else /* kernels of vendored files: through the CUDA runtime */
+int linear_prepare(void), attention_prepare(void), norm_prepare(void);
+int linear_workspace(size_t *, long long, long long);
+int attention_workspace(size_t *, long long, long long, long long, long long);
+int norm_workspace(size_t *, long long, long long);
+int linear_launch(void *, const void *, const void *, const void *, void *, void *, long long, long long);
+int attention_launch(void *, const void *, const void *, const void *, void *, void *, long long, long long, long long, long long);
+int norm_launch(void *, const void *, const void *, float, void *, void *, long long, long long);
+const char *cudaGetErrorName(int);
+#define ahead_linear_error_name cudaGetErrorName
+#define ahead_attention_error_name cudaGetErrorName
+#define ahead_norm_error_name cudaGetErrorName
+static int ahead_linear_unload(void) { return 0; }
+static int ahead_attention_unload(void) { return 0; }
+static int ahead_norm_unload(void) { return 0; }
+#endif
 #include "fx.h"
 #include "fx_runtime.h"
 
@@ -240,6 +257,6 @@ int main(int argc, char **argv) {
         free(text);
     }
     n_wrong += ahead_linear_unload() || ahead_attention_unload() || ahead_norm_unload();
-    printf("ahead of time: %d wrong\n", n_wrong);
+    printf("%d wrong\n", n_wrong);
     return n_wrong != 0;
 }
