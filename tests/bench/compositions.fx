@@ -59,3 +59,53 @@ kernel onehotgrad(dy: f32[N,D], ids: i32[N]) -> dt: f32[V=1024,D] { dt = sum[N](
 kernel outer_relu(x: f32[M], y: f32[N]) -> z: f32[M,N] { z = relu(x * y) }
 kernel transp2(x: f32[A,B,C]) -> y: f32[C,B,A] { y = x }
 kernel sinkhorn(x: f32[B,M,N]) -> y: f32[B,M,N] { a = x - logsumexp[N](x); y = exp(a - logsumexp[M](a)) }
+kernel lstm(x: bf16[B,I], h: bf16[B,H], w: bf16[G=4,H,I], u: bf16[G,H,J=H], b: f32[G,H], c: f32[B,H]) -> (hn: bf16[B,H], cn: f32[B,H]) { z = x @[I] w + h{H->J} @[J] u + b; cn = sigmoid(z[G: 1]) * c + sigmoid(z[G: 0]) * tanh(z[G: 2]); hn = sigmoid(z[G: 3]) * tanh(cn) }
+kernel xent(z: bf16[M,V], t: i64[M]) -> l: f32 { l = mean[M](logsumexp[V](z) - (z[V: t] ?? 0)) }
+kernel xent_bwd(z: bf16[M,V], t: i64[M]) -> d: bf16[M,V] { d = (softmax[V](z) - where(idx(V) == t, 1, 0)) / size(M) }
+kernel rope(x: bf16[B,S,H,D], c: f32[S,E=D/2], s: f32[S,E]) -> y: bf16[B,S,H,D] { y = where(idx(D) < size(E), x * c[E: min(D, size(E)-1)] - (x[D: idx(D) + size(E)] ?? 0) * s[E: min(D, size(E)-1)], x * c[E: max(D - size(E), 0)] + (x[D: idx(D) - size(E)] ?? 0) * s[E: max(D - size(E), 0)]) }
+kernel rmsres(x: bf16[M,D], r: bf16[M,D], g: bf16[D]) -> (s: bf16[M,D], y: bf16[M,D]) { s = x + r; y = rmsnorm[D](s) * g }
+kernel lin_ce(x: bf16[M,K], w: bf16[V,K], t: i64[M]) -> l: f32[M] { z = x @[K] w; l = logsumexp[V](z) - (z[V: t] ?? 0) }
+kernel tconv(x: f32[B,C,H,W], k: f32[C,O,U=4,V=4]) -> z: f32[B,O,P=2*H,Q=2*W] { z = sum[C,U,V](where((idx(P) + 1 - idx(U)) % 2 == 0 && (idx(Q) + 1 - idx(V)) % 2 == 0, (x[H: (P + 1 - U) // 2, W: (Q + 1 - V) // 2] ?? 0) * k, 0)) }
+kernel conv_gn(x: f32[B,C,H,W], k: f32[O,C,U=3,V=3], b: f32[O]) -> z: f32[B,O,H,W] { h = sum[C,U,V](k * (x[H: idx(H)+idx(U)-1, W: idx(W)+idx(V)-1] ?? 0)) + b; z = min(max(h * 2, 0), 1) * h }
+kernel conv3d(x: f32[B,C,D,H,W], k: f32[O,C,S=3,U=3,V=3]) -> z: f32[B,O,D,H,W] { z = relu(sum[C,S,U,V](k * (x[D: idx(D)+S-1, H: idx(H)+U-1, W: idx(W)+V-1] ?? 0))) }
+kernel lin_gn(x: f32[M,K], w: f32[N,K], b: f32[N]) -> y: f32[M,N] { h = x @[K] w + b; y = layernorm[R](h{N->(G=8,R)}){(G,R)->N} }
+kernel lin_swish_gn(x: bf16[M,K], w: bf16[N,K], b: bf16[N]) -> y: bf16[M,N] { h = silu(x @[K] w) + b; y = layernorm[R](h{N->(G=64,R)}){(G,R)->N} }
+kernel lin_max_sub_gelu(x: bf16[M,K], w: bf16[N,K], b: bf16[N]) -> y: bf16[M] { h = max[N](x @[K] w + b); y = gelu(h - 0.5) }
+kernel lin_lse(x: bf16[M,K], w: bf16[N,K]) -> y: f32[M] { y = gelu(leaky_relu(logsumexp[N](x @[K] w))) }
+kernel lin_pool(x: bf16[M,K], w: bf16[N,K]) -> y: bf16[M] { h = x @[K] w; y = sum[P](max[Q](h{N->(P,Q=2)})) * 0.5 }
+kernel adaln(x: bf16[B,S,D], sc: bf16[B,D], sh: bf16[B,D]) -> y: bf16[B,S,D] { y = layernorm[D](x) * (1 + sc) + sh }
+kernel gatedres(x: bf16[B,S,D], h: bf16[B,S,D], g: bf16[B,D]) -> y: bf16[B,S,D] { y = x + g * h }
+kernel rowq8(x: bf16[M,K]) -> (q: i8[M,K], s: f32[M]) { a = max[K](abs(x)); s = max(a, 1e-8) / 127; q = i8(round(x / s)) }
+kernel f8q(x: bf16[M,K]) -> (q: f8e4m3[M,K], s: f32[M,G=K/128]) { v = x{K->(G,R=128)}; s = max(max[R](abs(v)), 1e-8) / 448; q = f8e4m3((v / s){(G,R)->K}) }
+kernel dwconv1d(x: bf16[B,T,C], k: bf16[C,U=4], b: bf16[C]) -> y: bf16[B,T,C] { y = silu(sum[U](k * (x[T: idx(T) + idx(U) - 3] ?? 0)) + b) }
+kernel mqa_dec(q: bf16[B,H,D], k: bf16[B,T,D], v: bf16[B,T,D]) -> o: bf16[B,H,D] { o = softmax[T]((q @[D] k) * 0.08838834764831845) @[T] v }
+kernel relpos(q: bf16[H,S,D], k: bf16[H,T,D], v: bf16[H,T,D], r: bf16[H,R]) -> o: bf16[H,S,D] { o = softmax[T]((q @[D] k) * 0.125 + (r[R: idx(S) - idx(T) + size(S) - 1] ?? 0)) @[T] v }
+kernel cross(q: bf16[B,S,H,D], k: bf16[B,T,H,D], v: bf16[B,T,H,D]) -> o: bf16[B,S,H,D] { o = softmax[T]((q @[D] k) * 0.125) @[T] v }
+kernel lin3d(x: bf16[B,S,K], w: bf16[N,K], b: bf16[N]) -> y: bf16[B,S,N] { y = gelu(x @[K] w + b) }
+kernel heads(x: bf16[B,S,K], w: bf16[E=H*D,K]) -> y: bf16[B,H=16,S,D] { y = (x @[K] w){E->(H,D)} }
+kernel oproj(o: bf16[B,H,S,D], w: bf16[N,H,D], r: bf16[B,S,N]) -> y: bf16[B,S,N] { y = sum[H,D](o * w) + r }
+kernel f32mm_t(x: f32[K,M], w: f32[K,N]) -> y: f32[M,N] { y = x @[K] w }
+kernel wgrad(x: bf16[B,S,K], dy: bf16[B,S,N]) -> dw: f32[N,K] { dw = sum[B,S](dy * x) }
+kernel bgrad(dy: bf16[M,N]) -> db: f32[N] { db = sum[M](dy) }
+kernel gelu_bwd(x: bf16[M,N], dy: bf16[M,N]) -> dx: bf16[M,N] { dx = dy * dgelu(x) }
+kernel sm_bwd(p: bf16[M,N], dp: bf16[M,N]) -> ds: bf16[M,N] { ds = p * (dp - sum[N](p * dp)) }
+kernel adamw(p: inout f32[N], g: f32[N], m: inout f32[N], v: inout f32[N]) { m = 0.9*m + 0.1*g; v = 0.999*v + 0.001*g*g; p = p - 0.001*(m/(sqrt(v)+1e-8) + 0.01*p) }
+kernel ema(a: inout f32[N], b: f32[N]) { a = a * 0.999 + b * 0.001 }
+kernel rgb2gray(x: u8[B,H,W,C=3]) -> y: f32[B,H,W] { y = (0.299 * f32(x[C: 0]) + 0.587 * f32(x[C: 1]) + 0.114 * f32(x[C: 2])) / 255.0 }
+kernel normimg(x: u8[B,H,W,C=3], m: f32[C], s: f32[C]) -> y: f16[B,C,H,W] { y = (f32(x) / 255.0 - m) * s }
+kernel bilin(x: f32[B,C,H,W]) -> y: f32[B,C,P=2*H,Q=2*W] { fy = max(f32(idx(P)) * 0.5 - 0.25, 0); fx = max(f32(idx(Q)) * 0.5 - 0.25, 0); y0 = i32(fy); x0 = i32(fx); y1 = min(y0 + 1, size(H) - 1); x1 = min(x0 + 1, size(W) - 1); ay = fy - f32(y0); ax = fx - f32(x0); y = ((x[H: y0, W: x0] ?? 0) * (1 - ax) + (x[H: y0, W: x1] ?? 0) * ax) * (1 - ay) + ((x[H: y1, W: x0] ?? 0) * (1 - ax) + (x[H: y1, W: x1] ?? 0) * ax) * ay }
+kernel softplus_mul(x: f32[M,N], g: f32[N]) -> y: f32[M,N] { y = x * tanh(softplus(x)) * g }
+kernel cumsum1(x: f32[M,N]) -> y: f32[M,N] { y = cumsum[N](x) }
+kernel rcumsum(x: f32[M,N]) -> y: f32[M,N] { y = sum[N](x) - cumsum[N](x) + x }
+kernel triu(a: f32[N,M], b: f32[M,P]) -> c: f32[N,P] { c = sum[M](where(idx(M) >= idx(N), a, 0) * b) }
+kernel diagmm(d: f32[N], b: f32[N,M]) -> c: f32[N,M] { c = d * b }
+kernel mm3d(a: f32[B,M,K], b: f32[K,N]) -> c: f32[B,M,N] { c = a @[K] b }
+kernel mm4d(a: bf16[B,I,J,K], w: bf16[K,N]) -> c: bf16[B,I,J,N] { c = a @[K] w }
+kernel tallmm(a: f32[M,K], b: f32[K,N]) -> c: f32[M,N] { c = a @[K] b }
+kernel maskmean(x: bf16[B,S,D], m: bool[B,S]) -> y: bf16[B,D] { y = sum[S](where(m, x, 0)) / max(sum[S](where(m, 1.0, 0)), 1) }
+kernel l2n_lin(x: bf16[M,K], w: bf16[N,K]) -> y: bf16[M,N] { y = (x / sqrt(sum[K](x*x) + 1e-6)) @[K] w }
+kernel rmslin(x: bf16[M,K], g: bf16[K], w: bf16[N,K]) -> y: bf16[M,N] { y = bf16(rmsnorm[K](x) * g) @[K] w }
+kernel lnlin(x: bf16[M,K], g: bf16[K], b: bf16[K], w: bf16[N,K], c: bf16[N]) -> y: bf16[M,N] { y = bf16(layernorm[K](x) * g + b) @[K] w + c }
+kernel rmsheads(x: bf16[B,S,H,D], g: bf16[D]) -> y: bf16[B,H,S,D] { y = rmsnorm[D](x) * g }
+kernel triplet(a: f32[M,D], p: f32[M,D], n: f32[M,D]) -> l: f32 { l = mean[M](max(sqrt(sum[D]((a-p)*(a-p))) - sqrt(sum[D]((a-n)*(a-n))) + 1, 0)) }
+kernel hinge(x: f32[M,N], t: f32[M]) -> l: f32 { l = mean[M,N](max(1 - x * t, 0)) }
