@@ -54,23 +54,43 @@ enum fx_dtype_class fx_dtype_class_of(enum fx_dtype t) { return infos[t].class; 
 
 static int bias(const struct float_layout *l) { return (1 << (l->exponent_bits - 1)) - 1; }
 
+/* ---- a double's bits: 1 of sign, 11 of exponent with a bias of 1023, 52 of fraction ---- */
+
+enum { DOUBLE_BIAS = 1023, DOUBLE_FRACTION = 52 };
+
+static double from_bits(uint64_t bits) {
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* 2^n, which is a normal number. */
+static double power_of_two(int n) { return from_bits((uint64_t)(n + DOUBLE_BIAS) << DOUBLE_FRACTION); }
+
+/* v = m 2^n with m from 1/2 up to 1; of zero and of subnormals some n that is no greater. v is finite. */
+static int exponent_of(double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return (int)(bits >> DOUBLE_FRACTION & 0x7ff) - DOUBLE_BIAS + 1;
+}
+
 static double decode(const struct float_layout *l, uint32_t bits) {
     uint32_t sign_bit = 1u << (l->exponent_bits + l->fraction_bits);
     uint32_t magnitude = bits & (sign_bit - 1), one = 1u << l->fraction_bits;
-    int exponent = (int)(magnitude >> l->fraction_bits);
-    uint32_t fraction = magnitude & (one - 1);
+    uint32_t exponent = magnitude >> l->fraction_bits, fraction = magnitude & (one - 1);
     double v;
-    if (magnitude <= l->max_finite)
-        v = ldexp(exponent ? one + fraction : fraction, (exponent ? exponent : 1) - bias(l) - l->fraction_bits);
+    if (magnitude > l->max_finite) v = l->has_infinity && fraction == 0 ? INFINITY : NAN;
+    else if (exponent == 0) v = fraction * power_of_two(1 - bias(l) - l->fraction_bits);
     else
-        v = l->has_infinity && fraction == 0 ? INFINITY : NAN;
+        v = from_bits((uint64_t)magnitude << (DOUBLE_FRACTION - l->fraction_bits)) * power_of_two(DOUBLE_BIAS - bias(l));
     return bits & sign_bit ? -v : v;
 }
 
-/* To nearest even whatever rounding mode the host program runs in; v >= 0. */
-static double round_half_even(double v) {
-    double below = floor(v), rest = v - below;
-    return rest > 0.5 || (rest == 0.5 && fmod(below, 2) != 0) ? below + 1 : below;
+/* To nearest even whatever rounding mode the host program runs in; 0 <= v < 2^53. */
+static uint64_t round_half_even(double v) {
+    uint64_t below = (uint64_t)v;
+    double rest = v - (double)below;
+    return below + (rest > 0.5 || (rest == 0.5 && below % 2));
 }
 
 static uint32_t encode(const struct float_layout *l, double v) {
@@ -78,19 +98,18 @@ static uint32_t encode(const struct float_layout *l, double v) {
     if (isnan(v)) return sign | l->nan;
     if (isinf(v)) return sign | l->overflow;
     /* In units of the spacing at v; below the least normal the spacing stays that of the subnormals. */
-    int exponent;
-    frexp(v, &exponent);
-    if (v == 0 || exponent < 2 - bias(l)) exponent = 2 - bias(l);
-    double units = round_half_even(ldexp(fabs(v), l->fraction_bits + 1 - exponent));
+    int exponent = exponent_of(v), least = 2 - bias(l);
+    if (exponent < least) exponent = least;
+    uint64_t units = round_half_even(fabs(v) * power_of_two(l->fraction_bits + 1 - exponent));
     /* A carry out of the fraction lands in the exponent: the bits of neighbouring values are neighbours. */
-    uint64_t bits = ((uint64_t)(exponent - 2 + bias(l)) << l->fraction_bits) + (uint64_t)units;
+    uint64_t bits = ((uint64_t)(exponent - least) << l->fraction_bits) + units;
     return sign | (bits > l->max_finite ? l->overflow : (uint32_t)bits);
 }
 
 /* ---- integers: truncated, saturated, NaN 0 ---- */
 
 static int64_t to_signed(double v, int bits) {
-    double limit = ldexp(1, bits - 1);
+    double limit = power_of_two(bits - 1);
     int64_t most = (int64_t)(((uint64_t)1 << (bits - 1)) - 1);
     if (isnan(v)) return 0;
     return v >= limit ? most : v < -limit ? -most - 1 : (int64_t)v;
@@ -98,7 +117,7 @@ static int64_t to_signed(double v, int bits) {
 
 static uint64_t to_unsigned(double v, int bits) {
     if (isnan(v) || v <= 0) return 0;
-    return v >= ldexp(1, bits) ? UINT64_MAX >> (64 - bits) : (uint64_t)v;
+    return v >= power_of_two(bits) ? UINT64_MAX >> (64 - bits) : (uint64_t)v;
 }
 
 int64_t fx_wrap(enum fx_dtype t, int64_t v) {
@@ -132,11 +151,28 @@ bool fx_integer_fits(enum fx_dtype t, enum fx_dtype from, int64_t v) {
 
 /* ---- storage ---- */
 
-/* Arrays may be unaligned (a slice of a file), so elements go through memcpy. The host is little-endian. */
+/* Arrays may be unaligned (a slice of a file), so elements go through memcpy, of constant sizes, which are single
+ * instructions. The host is little-endian. */
 static uint64_t get_bits(const void *array, size_t i, size_t n_bytes) {
+    const char *at = (const char *)array + i * n_bytes;
     uint64_t bits = 0;
-    memcpy(&bits, (const char *)array + i * n_bytes, n_bytes);
+    switch (n_bytes) {
+    case 1: memcpy(&bits, at, 1); break;
+    case 2: memcpy(&bits, at, 2); break;
+    case 4: memcpy(&bits, at, 4); break;
+    default: memcpy(&bits, at, 8);
+    }
     return bits;
+}
+
+static void put_bits(void *array, size_t i, size_t n_bytes, uint64_t bits) {
+    char *at = (char *)array + i * n_bytes;
+    switch (n_bytes) {
+    case 1: memcpy(at, &bits, 1); break;
+    case 2: memcpy(at, &bits, 2); break;
+    case 4: memcpy(at, &bits, 4); break;
+    default: memcpy(at, &bits, 8);
+    }
 }
 
 int64_t fx_load_integer(enum fx_dtype t, const void *array, size_t i) {
@@ -151,7 +187,7 @@ void fx_store_integer(enum fx_dtype t, void *array, size_t i, int64_t v) {
     unsigned char *byte = (unsigned char *)array + i / 2;
     if (infos[t].class == FX_CLASS_B) ((unsigned char *)array)[i] = v != 0;
     else if (n_bytes == 0) *byte = (unsigned char)(i % 2 ? (*byte & 0x0f) | (v & 15) << 4 : (*byte & 0xf0) | (v & 15));
-    else memcpy((char *)array + i * n_bytes, &v, n_bytes);
+    else put_bits(array, i, n_bytes, (uint64_t)v);
 }
 
 double fx_load_double(enum fx_dtype t, const void *array, size_t i) {
@@ -193,7 +229,7 @@ void fx_store_double(enum fx_dtype t, void *array, size_t i, double v) {
             bits = encode(layout_of(t), v);
         break;
     }
-    memcpy((char *)array + i * ((size_t)n_bits / 8), &bits, (size_t)n_bits / 8);
+    put_bits(array, i, (size_t)n_bits / 8, bits);
 }
 
 double fx_round_to(enum fx_dtype t, double v) {
