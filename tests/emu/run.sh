@@ -33,14 +33,18 @@ run_values() { # ARGUMENTS of test_values
     close_part values "$status" "$(count '^\([0-9]*\) passed, [0-9]* failed$')" "$(count '^[0-9]* passed, \([0-9]*\) failed$')"
 }
 
-# Seeds: the first ones by every variant and in every layout, then 200 of which every access is seen under every order of threads, then the rest as they are chosen.
+# Seeds: the first ones by every variant and in every layout, then 200 of which every access is seen under every order of threads, then the rest as they are chosen,
+# compiled by clang where there is one, as each of their entries runs once or twice.
 if [ -n "${EMU:-}" ]; then
     # shellcheck disable=SC2086
     run_values --emu $EMU
 else
     run_values --emu --generated 20 --contractions 34
     run_values seed --watched --brief --generated 100 --contractions 100 --seed 1000
+    EMU_CLANG=$(command -v "${CLANG:-clang}")
+    export EMU_CLANG
     run_values seed --emu --brief --generated 380 --contractions 380 --seed 2000
+    unset EMU_CLANG
 fi
 
 # ---- test blocks: a process a file or folder, as many at once as there are cores ----
