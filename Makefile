@@ -17,8 +17,8 @@ B       := build$(if $(SAN),/san)
 CFLAGS  ?= -O2 $(if $(SAN),-g1,-g)
 PREFIX  ?= /usr/local
 REF     ?= main
-# Nothing that is made here touches the cache of the one who makes it.
-export FX_CACHE_DIR := $(CURDIR)/$(B)/cache
+# Nothing that is made here touches the cache of the one who makes it. What is compiled for the emulator is the same under sanitizers.
+export FX_CACHE_DIR := $(CURDIR)/build/cache
 NVCC    ?= nvcc
 CLANG   ?= clang
 

@@ -15,8 +15,8 @@ wheel=$PWD/build/nvrtc/nvidia/cu13/lib/libnvrtc.so.13
 [ -n "${FX_LIBNVRTC:-}" ] || [ ! -e "$wheel" ] || export FX_LIBNVRTC="$wheel"
 # A test that sets no limit has a minute: Check's four seconds also kill tests of 0.1 s on a machine that stands still for a moment.
 export CK_DEFAULT_TIMEOUT=60
-# Nor is the cache of whoever runs this for tests to use.
-export FX_CACHE_DIR="$PWD/$dir/cache"
+# Nor is the cache of whoever runs this for tests to use. What is compiled for the emulator is the same under sanitizers.
+export FX_CACHE_DIR="$PWD/${dir%/san}/cache"
 
 # What takes longest begins first, so that at the end no core waits for another; the rest follows in its order. The closing lines say what took how long.
 longest='test_nvrtc test_passes test_examples arch test_compare docs test_host_c cli test_emu test_emu_async python'
