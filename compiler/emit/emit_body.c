@@ -1,200 +1,14 @@
-/* What one GPU kernel computes of an element, as members of its problem struct: fetch and store.
+/* What one GPU kernel computes of an element, as members of its problem struct: reductions of elements, and store.
  *
- * In: a pointwise group, or the epilogue of one with a contraction or a chain. Out: frag, what V elements read, and
- * columns, of that what is the same for all rows; fetch and fetch_columns, which read them; the reductions of
- * elements; store, which computes the elements and writes them. One assignment a
- * node; an index into a tensor is written over the driver's indices (batch, m, n or row, col) and the extents by name,
- * so that a reader sees each stride spelled out. */
+ * In: a pointwise group, or the epilogue of one with a contraction or a chain. Out: what emit_fetch.c writes of the
+ * elements that are read ahead; the reductions of elements; store, which computes the elements and writes them. One
+ * assignment a node; an index into a tensor is written over the driver's indices (batch, m, n or row, col) and the
+ * extents by name, so that a reader sees each stride spelled out. */
 #include <string.h>
 
 #include "schedule/wgmma.h"
 #include "schedule/chain_program.h"
-#include "emit/emit.h"
-#include "emit/emit_address.h"
-
-struct body {
-    const struct unit *u;
-    const struct scheduled_graph *c;
-    const struct launch *l;
-    const struct graph *g;
-    bool is_gemm;
-    struct values w;        /* what one element is computed by */
-    bool is_general;        /* something in it is no plain pointwise value over what fetch reads */
-    bool is_guarded;        /* likewise in the loop over elements, where not all exist */
-    bool has_loops;         /* some of it are loops there */
-    struct axis_list along; /* the labels of n or col: what V adjacent elements run over */
-    const char *along_var;
-    const char **shared;    /* by node: the array of what elements share with their runs */
-    int n_chunks;           /* what is read at positions, V elements at a time */
-    struct chunk chunks[MAX_CHUNKS];
-    const char *chunk_arrays[MAX_CHUNKS], *chunk_names[MAX_CHUNKS]; /* of each "x_v_", and an element of it "x_v_[v]" */
-    const struct scope *row, *element; /* of the pointwise driver: where labels of rows, of elements have indices */
-};
-
-static struct arena *arena(struct body *b) { return &b->u->cx->arena; }
-
-static const char *tensor_name(const struct body *b, const struct tensor *t) { return address_tensor(b->l, t); }
-
-/* ---- index expressions ---- */
-
-/* Elements between neighbours along position i of t. */
-static const char *step(struct body *b, const struct tensor *t, int i) {
-    return address_group(arena(b), address_stride(&b->w, t, i), " ");
-}
-
-/* Adds what the flattened index `var` over the labels of l contributes to an offset into t. */
-static void add_index(
-    struct body *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
-    const struct flat_index f = {.labels = l, .var = var, .is_int = b->is_gemm};
-    const char *steps[MAX_AXES];
-    for (int i = 0; i < l->n; i++) {
-        int at = tensor_axis(t, l->axes[i]);
-        steps[i] = at < 0 ? NULL : step(b, t, at);
-    }
-    address_add_flat(s, arena(b), b->l->axis_names, &f, steps, find_run(t, l) >= 0);
-}
-
-/* `x_ + batch * (..) + m * (..)`: t's element at the indices other than the one V elements run along. */
-static const char *address(struct body *b, const struct tensor *t, const char *along) {
-    struct buf s;
-    buf_init(&s, arena(b));
-    if (b->is_gemm) {
-        add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
-        add_index(b, &s, t, &b->l->kernel->gemm.m, "m");
-    } else {
-        add_index(b, &s, t, &b->l->kernel->pointwise.rows, "row");
-    }
-    if (along) add_index(b, &s, t, &b->along, along);
-    return s.len ? arena_printf(arena(b), "%s + %s", tensor_name(b, t), s.s) : tensor_name(b, t);
-}
-
-/* How t lies along the V adjacent elements. */
-enum along {
-    ALONG_NONE,
-    ALONG_CONTIGUOUS,
-    ALONG_UNIT, /* adjacent in ALIGNED variants, which need it; else a stride apart */
-    ALONG_STRIDED,
-    ALONG_SCATTERED,
-};
-static enum along along_of(const struct body *b, const struct tensor *t) {
-    int at = find_run(t, &b->along);
-    if (t->is_strided && at >= 0 && at + b->along.n == t->n_axes) return ALONG_UNIT;
-    return at == -2                       ? ALONG_NONE
-           : at == -1                     ? ALONG_SCATTERED
-           : at + b->along.n == t->n_axes ? ALONG_CONTIGUOUS
-                                          : ALONG_STRIDED;
-}
-
-/* ---- fetch ---- */
-
-/* Whether elements of t are converted to and from float as they are moved; others are moved as they are. */
-static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
-static const char *held_ctype(enum fx_dtype t) { return is_converted(t) ? "float" : emit_ctype(t); }
-
-static const char *place_args(const struct body *b) {
-    return b->is_gemm ? "int batch, int m, int n" : "index row, index col";
-}
-
-/* Whether t is read once for all rows of a tile. */
-static bool is_of_columns(const struct body *b, const struct tensor *t) {
-    const struct axis_list *m = &b->l->kernel->gemm.m;
-    for (int i = 0; b->is_gemm && i < m->n; i++)
-        if (tensor_axis(t, m->axes[i]) >= 0) return false;
-    return b->is_gemm;
-}
-
-/* What holds t where it is fetched and where elements are computed. */
-static const char *holder(const struct body *b, const struct tensor *t) { return is_of_columns(b, t) ? "c" : "f"; }
-
-static int count_fetched(const struct body *b, bool of_columns) {
-    int n = 0;
-    for (int i = 0; i < b->l->kernel->n_loads; i++) n += is_of_columns(b, &b->l->kernel->loads[i]) == of_columns;
-    return n;
-}
-
-static void emit_frag(struct body *b, bool of_columns) {
-    const char *name = of_columns ? "columns" : "frag";
-    if (!count_fetched(b, of_columns)) {
-        buf_line(b->w.out, "  template <int V> using %s = fx_nothing;  // nothing is read %s", name,
-            of_columns   ? "that is the same for all rows"
-            : b->is_gemm ? "of a row besides the operands"
-                         : "ahead of what is computed");
-        return;
-    }
-    buf_line(b->w.out, "  template <int V> struct %s {  // what V adjacent columns %s", name,
-        of_columns ? "read from memory for all rows" : "of a row read from memory");
-    for (int i = 0; i < b->l->kernel->n_loads; i++) {
-        const struct tensor *t = &b->l->kernel->loads[i];
-        if (is_of_columns(b, t) == of_columns)
-            buf_line(b->w.out, "    %s %s%s;", held_ctype(t->dtype), tensor_name(b, t),
-                along_of(b, t) == ALONG_NONE ? "" : "[V]");
-    }
-    buf_line(b->w.out, "  };");
-}
-
-static const char *along_stride(struct body *b, const struct tensor *t) {
-    return address_stride(&b->w, t, tensor_axis(t, b->along.axes[b->along.n - 1]));
-}
-
-/* V elements of t one by one. */
-static void emit_fetch_items(struct body *b, const struct tensor *t, const char *indent) {
-    bool converts = is_converted(t->dtype);
-    const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var)), *none = converts ? "0.0f" : "0";
-    if (!converts && strncmp(emit_ctype(t->dtype), "fx_", 3) == 0)
-        none = arena_printf(arena(b), "%s{}", emit_ctype(t->dtype));
-    buf_line(b->w.out, "#pragma unroll");
-    buf_line(b->w.out,
-        converts ? "%sfor (int v = 0; v < V; ++v) %s.%s[v] = v < n_valid ? fx_load_one(%s) : %s;"
-                 : "%sfor (int v = 0; v < V; ++v) %s.%s[v] = v < n_valid ? *(%s) : %s;",
-        indent, holder(b, t), tensor_name(b, t), at, none);
-}
-
-static void emit_fetch_one(struct body *b, const struct tensor *t) {
-    const char *held = arena_printf(arena(b), "%s.%s", holder(b, t), tensor_name(b, t));
-    enum along along = along_of(b, t);
-    bool converts = is_converted(t->dtype);
-    switch (along) {
-    case ALONG_NONE:
-        buf_line(b->w.out, converts ? "    %s = fx_load_one(%s);" : "    %s = *(%s);", held, address(b, t, NULL));
-        return;
-    case ALONG_CONTIGUOUS:
-        buf_line(b->w.out, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", held,
-            address(b, t, b->along_var));
-        return;
-    case ALONG_UNIT:
-        buf_line(b->w.out, "    if constexpr (ALIGNED) {");
-        buf_line(b->w.out, "      %s<V, true>(%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", held,
-            address(b, t, b->along_var));
-        buf_line(b->w.out, "    } else {");
-        if (converts)
-            buf_line(b->w.out, "      fx_load_strided<V>(%s, %s, %s, n_valid);", held, address(b, t, b->along_var),
-                along_stride(b, t));
-        else emit_fetch_items(b, t, "      ");
-        buf_line(b->w.out, "    }");
-        return;
-    case ALONG_STRIDED:
-        if (converts)
-            buf_line(b->w.out, "    fx_load_strided<V>(%s, %s, %s, n_valid);", held, address(b, t, b->along_var),
-                along_stride(b, t));
-        else emit_fetch_items(b, t, "    ");
-        return;
-    case ALONG_SCATTERED: emit_fetch_items(b, t, "    "); return;
-    }
-}
-
-static void emit_fetch(struct body *b, bool of_columns) {
-    if (!count_fetched(b, of_columns)) return;
-    if (of_columns)
-        value_open_function(&b->w,
-            "  template <int V, bool ALIGNED> FX_DEVICE void fetch_columns(columns<V> &c, int batch, int n, "
-            "int n_valid) const");
-    else
-        value_open_function(&b->w,
-            "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const", place_args(b));
-    for (int i = 0; i < b->l->kernel->n_loads; i++)
-        if (is_of_columns(b, &b->l->kernel->loads[i]) == of_columns) emit_fetch_one(b, &b->l->kernel->loads[i]);
-    value_close_function(&b->w);
-}
+#include "emit/emit_body.h"
 
 /* ---- the pointwise part ---- */
 
@@ -229,8 +43,8 @@ static const char *available(struct values *w, const struct scope *p, const stru
     if (!node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return NULL;
     if ((!p->outer || p == b->row || p == b->element) && is_fetched(b, &t)) {
         const char *held = arena_printf(
-            arena(b), "%s.%s%s", holder(b, &t), tensor_name(b, &t), along_of(b, &t) == ALONG_NONE ? "" : "[v]");
-        return is_converted(t.dtype) ? held : value_of_element(w, t.dtype, held);
+            arena(b), "%s.%s%s", body_holder(b, &t), tensor_name(b, &t), body_along(b, &t) == ALONG_NONE ? "" : "[v]");
+        return body_is_converted(t.dtype) ? held : value_of_element(w, t.dtype, held);
     }
     return t.param >= 0 ? NULL : value_element(w, p, tensor_name(b, &t), &t);
 }
@@ -303,47 +117,48 @@ static void emit_row_values(struct body *b, struct scope *row, const bool *is_un
 }
 
 static void emit_store_items(struct body *b, const struct tensor *t, const char *value, const char *indent) {
-    const char *at = address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var));
+    const char *at = body_address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var));
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "%sfor (int v = 0; v < V; ++v)", indent);
     buf_line(b->w.out,
-        is_converted(t->dtype) ? "%s  if (v < n_valid) fx_store_one(%s, %s[v]);"
+        body_is_converted(t->dtype) ? "%s  if (v < n_valid) fx_store_one(%s, %s[v]);"
                                : "%s  if (v < n_valid) *(%s) = %s[v];",
         indent, at, value);
 }
 
 static void emit_store_one(struct body *b, const struct tensor *t, const char *value, int number) {
-    enum along along = along_of(b, t);
-    bool converts = is_converted(t->dtype);
+    enum along along = body_along(b, t);
+    bool converts = body_is_converted(t->dtype);
     if (b->is_gemm && stores_boxes(b->l->kernel)) {
         buf_line(b->w.out, "    to.template put<%d, V, ALIGNED>(%s, %s, n_valid);", number,
-            address(b, t, b->along_var), value);
+            body_address(b, t, b->along_var), value);
         return;
     }
     switch (along) {
     case ALONG_NONE:
         buf_line(
-            b->w.out, converts ? "    fx_store_one(%s, %s[0]);" : "    *(%s) = %s[0];", address(b, t, NULL), value);
+            b->w.out, converts ? "    fx_store_one(%s, %s[0]);" : "    *(%s) = %s[0];", body_address(b, t, NULL),
+            value);
         return;
     case ALONG_CONTIGUOUS:
         buf_line(b->w.out, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items",
-            address(b, t, b->along_var), value);
+            body_address(b, t, b->along_var), value);
         return;
     case ALONG_UNIT:
         buf_line(b->w.out, "    if constexpr (ALIGNED) {");
         buf_line(b->w.out, "      %s<V, true>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items",
-            address(b, t, b->along_var), value);
+            body_address(b, t, b->along_var), value);
         buf_line(b->w.out, "    } else {");
         if (converts)
-            buf_line(b->w.out, "      fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var),
-                along_stride(b, t), value);
+            buf_line(b->w.out, "      fx_store_strided<V>(%s, %s, %s, n_valid);", body_address(b, t, b->along_var),
+                body_along_stride(b, t), value);
         else emit_store_items(b, t, value, "      ");
         buf_line(b->w.out, "    }");
         return;
     case ALONG_STRIDED:
         if (converts)
-            buf_line(b->w.out, "    fx_store_strided<V>(%s, %s, %s, n_valid);", address(b, t, b->along_var),
-                along_stride(b, t), value);
+            buf_line(b->w.out, "    fx_store_strided<V>(%s, %s, %s, n_valid);", body_address(b, t, b->along_var),
+                body_along_stride(b, t), value);
         else emit_store_items(b, t, value, "    ");
         return;
     case ALONG_SCATTERED: emit_store_items(b, t, value, "    "); return;
@@ -394,11 +209,12 @@ static const char *partial_address(
         int at = tensor_axis(t, x->run[i]);
         if (at >= 0)
             address_add(
-                &s, arena_printf(arena(b), "%s / %d", d->run_m == x->run[i] ? "m" : "n", PARTIAL_RUN), step(b, t, at));
+                &s, arena_printf(arena(b), "%s / %d", d->run_m == x->run[i] ? "m" : "n", PARTIAL_RUN),
+                body_step(b, t, at));
     }
-    add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
-    if (d->run_m < 0) add_index(b, &s, t, &b->l->kernel->gemm.m, "m");
-    if (d->run_n < 0) add_index(b, &s, t, &b->l->kernel->gemm.n, "n");
+    body_add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
+    if (d->run_m < 0) body_add_index(b, &s, t, &b->l->kernel->gemm.m, "m");
+    if (d->run_n < 0) body_add_index(b, &s, t, &b->l->kernel->gemm.n, "n");
     return s.len ? arena_printf(arena(b), "%s + %s", tensor_name(b, t), s.s) : tensor_name(b, t);
 }
 
@@ -459,7 +275,8 @@ static void emit_chunks(struct body *b, struct scope *row) {
                 inside ? arena_printf(arena(b), "if (%s) ", inside) : "", times, name, tensor_name(b, t),
                 address_offset(&b->w, at, t), times);
             if (inside)
-                value_line(&b->w, "else fx_fill<V%s>(%s, %s);", times, name, value_at(&b->w, row, n->args[1 + n->n_at]));
+                value_line(&b->w, "else fx_fill<V%s>(%s, %s);", times, name,
+                    value_at(&b->w, row, n->args[1 + n->n_at]));
         }
         const char *element = c->step == 1 ? "v"
                               : c->offset  ? arena_printf(arena(b), "v * %d + %d", c->step, c->offset)
@@ -530,7 +347,7 @@ static bool is_place_uniform(const struct body *b, int s) {
     struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[s]);
     for (int i = 1; i < v->n_args; i++)
         if (node_has_any(v->args[i], b->along.axes, b->along.n)) return false;
-    return !b->along.n || along_of(b, &t) == ALONG_CONTIGUOUS;
+    return !b->along.n || body_along(b, &t) == ALONG_CONTIGUOUS;
 }
 
 /* The positions of store s in p, as those of an access. Returns the offset of its element; *inside: where it exists. */
@@ -544,7 +361,7 @@ static const char *place_offset(struct body *b, struct scope *p, int s, const ch
     buf_init(&offset, arena(b));
     for (int i = 0; i < t.n_axes; i++) {
         int run = find_label(&b->along, t.axes[i]);
-        bool is_run = run >= 0 && along_of(b, &t) == ALONG_CONTIGUOUS;
+        bool is_run = run >= 0 && body_along(b, &t) == ALONG_CONTIGUOUS;
         if (is_run && run < b->along.n - 1) continue;
         const char *index = is_run ? p == b->row ? b->along_var : arena_printf(arena(b), "(%s + v)", b->along_var)
                                    : scope_index(&b->w, inner, t.axes[i]);
@@ -576,7 +393,7 @@ static void emit_common_places(struct body *b, struct scope *row) {
 
 static void emit_store_at(struct body *b, const struct tensor *t, const char *value, int s) {
     const char *name = tensor_name(b, t);
-    bool converts = is_converted(t->dtype), misses = place_of(b, s)->may_miss != 0;
+    bool converts = body_is_converted(t->dtype), misses = place_of(b, s)->may_miss != 0;
     if (is_place_uniform(b, s)) {
         const char *guard = misses ? arena_printf(arena(b), "if (place%d >= 0) ", s) : "";
         if (b->along.n)
@@ -613,7 +430,7 @@ static const char *element_place(struct body *b, int s, const char *const *resul
     struct tensor t = tensor_of_store(b->g, b->c->partition, store);
     if (n != copied_value(store->value)) return arena_printf(arena(b), "x.%s[v]", emit_member(b->w.names, n));
     bool is_plain = strcmp(element_of_value(&b->w, t.dtype, n->dtype, "x"), "x") == 0 &&
-                    strcmp(held_ctype(t.dtype), value_ctype(n->dtype)) == 0;
+                    strcmp(body_held_ctype(t.dtype), value_ctype(n->dtype)) == 0;
     return is_plain ? arena_printf(arena(b), "%s[v]", results[s]) : NULL;
 }
 
@@ -642,7 +459,7 @@ static void emit_store(struct body *b) {
         b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], const columns<V> &c, ",
                          value_ctype(r->contraction->dtype))
                    : "",
-        has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", place_args(b),
+        has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", body_place_args(b),
         to_boxes ? ", const TO &to = TO()" : "");
     const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
     for (int s = 0; s < r->n_stores; s++) {
@@ -650,7 +467,7 @@ static void emit_store(struct body *b) {
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         if (is_elsewhere(b, s)) continue;
         results[s] = arena_printf(arena(b), "%sout", tensor_name(b, &t));
-        buf_line(b->w.out, "    %s %s[V];", held_ctype(t.dtype), results[s]);
+        buf_line(b->w.out, "    %s %s[V];", body_held_ctype(t.dtype), results[s]);
         if (place_of(b, s) && !is_place_uniform(b, s)) buf_line(b->w.out, "    long long place%d[V];", s);
     }
     struct scope *row = scope_open(&b->w, NULL);
@@ -712,8 +529,8 @@ static void emit_store(struct body *b) {
 static void emit_skew(struct body *b) {
     struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[0]);
     emit_function(b->w.out, "  template <int V> FX_DEVICE int skew(index row) const",
-        along_of(b, &t) == ALONG_CONTIGUOUS && !place_of(b, 0)
-            ? arena_printf(arena(b), "return fx_skew<V>(%s);", address(b, &t, NULL))
+        body_along(b, &t) == ALONG_CONTIGUOUS && !place_of(b, 0)
+            ? arena_printf(arena(b), "return fx_skew<V>(%s);", body_address(b, &t, NULL))
             : "return 0;");
 }
 
@@ -757,10 +574,10 @@ void emit_body(struct buf *out, const struct unit *u, const struct scheduled_gra
     find_needed(&b);
     b.is_general |= b.n_chunks > 0; /* positions are made of indices by name */
     if (!b.is_gemm) emit_skew(&b);
-    if (b.is_gemm) emit_frag(&b, true);
-    emit_frag(&b, false);
-    emit_fetch(&b, true);
-    emit_fetch(&b, false);
+    if (b.is_gemm) body_emit_frag(&b, true);
+    body_emit_frag(&b, false);
+    body_emit_fetch(&b, true);
+    body_emit_fetch(&b, false);
     if (takes_whole_tiles(&b)) emit_partials(&b);
     emit_store(&b);
 }

@@ -1,0 +1,65 @@
+/* What the members of a problem struct about elements share: emit_body.c computes and stores elements, emit_fetch.c
+ * writes indices and what is read ahead. */
+#ifndef FX_EMIT_BODY_H
+#define FX_EMIT_BODY_H
+
+#include "emit/emit.h"
+#include "emit/emit_address.h"
+
+struct body {
+    const struct unit *u;
+    const struct scheduled_graph *c;
+    const struct launch *l;
+    const struct graph *g;
+    bool is_gemm;
+    struct values w;        /* what one element is computed by */
+    bool is_general;        /* something in it is no plain pointwise value over what fetch reads */
+    bool is_guarded;        /* likewise in the loop over elements, where not all exist */
+    bool has_loops;         /* some of it are loops there */
+    struct axis_list along; /* the labels of n or col: what V adjacent elements run over */
+    const char *along_var;
+    const char **shared;    /* by node: the array of what elements share with their runs */
+    int n_chunks;           /* what is read at positions, V elements at a time */
+    struct chunk chunks[MAX_CHUNKS];
+    const char *chunk_arrays[MAX_CHUNKS], *chunk_names[MAX_CHUNKS]; /* of each "x_v_", and an element of it "x_v_[v]" */
+    const struct scope *row, *element; /* of the pointwise driver: where labels of rows, of elements have indices */
+};
+
+static inline struct arena *arena(const struct body *b) { return &b->u->cx->arena; }
+
+static inline const char *tensor_name(const struct body *b, const struct tensor *t) {
+    return address_tensor(b->l, t);
+}
+
+/* ---- emit_fetch.c: indices ---- */
+/* Elements between neighbours along position i of t. */
+const char *body_step(struct body *b, const struct tensor *t, int i);
+/* Adds what the flattened index `var` over the labels of l contributes to an offset into t. */
+void body_add_index(
+    struct body *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var);
+/* t's element at the driver's indices and, unless it is NULL, at `along` of the V adjacent elements. */
+const char *body_address(struct body *b, const struct tensor *t, const char *along);
+/* How t lies along the V adjacent elements. */
+enum along {
+    ALONG_NONE,
+    ALONG_CONTIGUOUS,
+    ALONG_UNIT, /* adjacent in ALIGNED variants, which need it; else a stride apart */
+    ALONG_STRIDED,
+    ALONG_SCATTERED,
+};
+enum along body_along(const struct body *b, const struct tensor *t);
+const char *body_along_stride(struct body *b, const struct tensor *t);
+
+/* ---- emit_fetch.c: what is read ahead ---- */
+/* Whether elements of the dtype are converted to and from float as they are moved; others are moved as they are. */
+bool body_is_converted(enum fx_dtype t);
+const char *body_held_ctype(enum fx_dtype t);
+/* The parameters that say where an element is. */
+const char *body_place_args(const struct body *b);
+/* What holds t where it is fetched and where elements are computed. */
+const char *body_holder(const struct body *b, const struct tensor *t);
+/* The struct of what is read for each row, or of_columns: once for all rows; then the function that reads it. */
+void body_emit_frag(struct body *b, bool of_columns);
+void body_emit_fetch(struct body *b, bool of_columns);
+
+#endif

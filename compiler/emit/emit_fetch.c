@@ -1,0 +1,163 @@
+/* What the elements of a GPU kernel read ahead of their computation, as members of its problem struct.
+ *
+ * In: the tensors that the kernel loads. Out: frag, what V adjacent elements of a row read, and columns, of that what
+ * is the same for all rows; fetch and fetch_columns, which read them, as vectors where the elements lie together. An
+ * index into a tensor is written over the driver's indices (batch, m, n or row, col) and the extents by name. */
+#include <string.h>
+
+#include "emit/emit_body.h"
+
+/* ---- index expressions ---- */
+
+/* Elements between neighbours along position i of t. */
+const char *body_step(struct body *b, const struct tensor *t, int i) {
+    return address_group(arena(b), address_stride(&b->w, t, i), " ");
+}
+
+/* Adds what the flattened index `var` over the labels of l contributes to an offset into t. */
+void body_add_index(
+    struct body *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
+    const struct flat_index f = {.labels = l, .var = var, .is_int = b->is_gemm};
+    const char *steps[MAX_AXES];
+    for (int i = 0; i < l->n; i++) {
+        int at = tensor_axis(t, l->axes[i]);
+        steps[i] = at < 0 ? NULL : body_step(b, t, at);
+    }
+    address_add_flat(s, arena(b), b->l->axis_names, &f, steps, find_run(t, l) >= 0);
+}
+
+/* `x_ + batch * (..) + m * (..)`: t's element at the indices other than the one V elements run along. */
+const char *body_address(struct body *b, const struct tensor *t, const char *along) {
+    struct buf s;
+    buf_init(&s, arena(b));
+    if (b->is_gemm) {
+        body_add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
+        body_add_index(b, &s, t, &b->l->kernel->gemm.m, "m");
+    } else {
+        body_add_index(b, &s, t, &b->l->kernel->pointwise.rows, "row");
+    }
+    if (along) body_add_index(b, &s, t, &b->along, along);
+    return s.len ? arena_printf(arena(b), "%s + %s", tensor_name(b, t), s.s) : tensor_name(b, t);
+}
+
+enum along body_along(const struct body *b, const struct tensor *t) {
+    int at = find_run(t, &b->along);
+    if (t->is_strided && at >= 0 && at + b->along.n == t->n_axes) return ALONG_UNIT;
+    return at == -2                       ? ALONG_NONE
+           : at == -1                     ? ALONG_SCATTERED
+           : at + b->along.n == t->n_axes ? ALONG_CONTIGUOUS
+                                          : ALONG_STRIDED;
+}
+
+/* ---- fetch ---- */
+
+/* Whether elements of t are converted to and from float as they are moved; others are moved as they are. */
+bool body_is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
+const char *body_held_ctype(enum fx_dtype t) { return body_is_converted(t) ? "float" : emit_ctype(t); }
+
+const char *body_place_args(const struct body *b) {
+    return b->is_gemm ? "int batch, int m, int n" : "index row, index col";
+}
+
+/* Whether t is read once for all rows of a tile. */
+static bool is_of_columns(const struct body *b, const struct tensor *t) {
+    const struct axis_list *m = &b->l->kernel->gemm.m;
+    for (int i = 0; b->is_gemm && i < m->n; i++)
+        if (tensor_axis(t, m->axes[i]) >= 0) return false;
+    return b->is_gemm;
+}
+
+/* What holds t where it is fetched and where elements are computed. */
+const char *body_holder(const struct body *b, const struct tensor *t) { return is_of_columns(b, t) ? "c" : "f"; }
+
+static int count_fetched(const struct body *b, bool of_columns) {
+    int n = 0;
+    for (int i = 0; i < b->l->kernel->n_loads; i++) n += is_of_columns(b, &b->l->kernel->loads[i]) == of_columns;
+    return n;
+}
+
+void body_emit_frag(struct body *b, bool of_columns) {
+    const char *name = of_columns ? "columns" : "frag";
+    if (!count_fetched(b, of_columns)) {
+        buf_line(b->w.out, "  template <int V> using %s = fx_nothing;  // nothing is read %s", name,
+            of_columns   ? "that is the same for all rows"
+            : b->is_gemm ? "of a row besides the operands"
+                         : "ahead of what is computed");
+        return;
+    }
+    buf_line(b->w.out, "  template <int V> struct %s {  // what V adjacent columns %s", name,
+        of_columns ? "read from memory for all rows" : "of a row read from memory");
+    for (int i = 0; i < b->l->kernel->n_loads; i++) {
+        const struct tensor *t = &b->l->kernel->loads[i];
+        if (is_of_columns(b, t) == of_columns)
+            buf_line(b->w.out, "    %s %s%s;", body_held_ctype(t->dtype), tensor_name(b, t),
+                body_along(b, t) == ALONG_NONE ? "" : "[V]");
+    }
+    buf_line(b->w.out, "  };");
+}
+
+const char *body_along_stride(struct body *b, const struct tensor *t) {
+    return address_stride(&b->w, t, tensor_axis(t, b->along.axes[b->along.n - 1]));
+}
+
+/* V elements of t one by one. */
+static void emit_fetch_items(struct body *b, const struct tensor *t, const char *indent) {
+    bool converts = body_is_converted(t->dtype);
+    const char *at = body_address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var));
+    const char *none = converts ? "0.0f" : "0";
+    if (!converts && strncmp(emit_ctype(t->dtype), "fx_", 3) == 0)
+        none = arena_printf(arena(b), "%s{}", emit_ctype(t->dtype));
+    buf_line(b->w.out, "#pragma unroll");
+    buf_line(b->w.out,
+        converts ? "%sfor (int v = 0; v < V; ++v) %s.%s[v] = v < n_valid ? fx_load_one(%s) : %s;"
+                 : "%sfor (int v = 0; v < V; ++v) %s.%s[v] = v < n_valid ? *(%s) : %s;",
+        indent, body_holder(b, t), tensor_name(b, t), at, none);
+}
+
+static void emit_fetch_one(struct body *b, const struct tensor *t) {
+    const char *held = arena_printf(arena(b), "%s.%s", body_holder(b, t), tensor_name(b, t));
+    enum along along = body_along(b, t);
+    bool converts = body_is_converted(t->dtype);
+    switch (along) {
+    case ALONG_NONE:
+        buf_line(b->w.out, converts ? "    %s = fx_load_one(%s);" : "    %s = *(%s);", held, body_address(b, t, NULL));
+        return;
+    case ALONG_CONTIGUOUS:
+        buf_line(b->w.out, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", held,
+            body_address(b, t, b->along_var));
+        return;
+    case ALONG_UNIT:
+        buf_line(b->w.out, "    if constexpr (ALIGNED) {");
+        buf_line(b->w.out, "      %s<V, true>(%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", held,
+            body_address(b, t, b->along_var));
+        buf_line(b->w.out, "    } else {");
+        if (converts)
+            buf_line(b->w.out, "      fx_load_strided<V>(%s, %s, %s, n_valid);", held, body_address(b, t, b->along_var),
+                body_along_stride(b, t));
+        else emit_fetch_items(b, t, "      ");
+        buf_line(b->w.out, "    }");
+        return;
+    case ALONG_STRIDED:
+        if (converts)
+            buf_line(b->w.out, "    fx_load_strided<V>(%s, %s, %s, n_valid);", held, body_address(b, t, b->along_var),
+                body_along_stride(b, t));
+        else emit_fetch_items(b, t, "    ");
+        return;
+    case ALONG_SCATTERED: emit_fetch_items(b, t, "    "); return;
+    }
+}
+
+void body_emit_fetch(struct body *b, bool of_columns) {
+    if (!count_fetched(b, of_columns)) return;
+    if (of_columns)
+        value_open_function(&b->w,
+            "  template <int V, bool ALIGNED> FX_DEVICE void fetch_columns(columns<V> &c, int batch, int n, "
+            "int n_valid) const");
+    else
+        value_open_function(&b->w,
+            "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const",
+            body_place_args(b));
+    for (int i = 0; i < b->l->kernel->n_loads; i++)
+        if (is_of_columns(b, &b->l->kernel->loads[i]) == of_columns) emit_fetch_one(b, &b->l->kernel->loads[i]);
+    value_close_function(&b->w);
+}
