@@ -331,6 +331,11 @@ install: all
 	install -m 755 $(B)/libfx.so $(DESTDIR)$(PREFIX)/lib/libfx.so.0
 	ln -sf libfx.so.0 $(DESTDIR)$(PREFIX)/lib/libfx.so
 	install -m 644 $(PUBLIC) $(DESTDIR)$(PREFIX)/include/fx
+	install -d $(DESTDIR)$(PREFIX)/lib/cmake/fx
+	install -m 644 runtime/cmake/fxConfig.cmake $(DESTDIR)$(PREFIX)/lib/cmake/fx
+	printf '%s\n' 'set(PACKAGE_VERSION $(version))' 'if(PACKAGE_FIND_VERSION_MAJOR EQUAL $(firstword $(subst ., ,$(version))) AND NOT PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)' \
+	    '    set(PACKAGE_VERSION_COMPATIBLE TRUE)' '    if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)' '        set(PACKAGE_VERSION_EXACT TRUE)' '    endif()' 'endif()' \
+	    >$(DESTDIR)$(PREFIX)/lib/cmake/fx/fxConfigVersion.cmake
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: fx' 'Description: a small tensor compiler' 'Version: $(version)' \
 	    'Cflags: -I$${prefix}/include/fx' 'Libs: -L$${prefix}/lib -lfx' 'Libs.private: $(LIBS)' \
 	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/fx.pc

@@ -63,7 +63,7 @@ for sub in '' run check test bench explain trace annotate aot doctor; do
     expect 0 "$fxc" $sub --help
     says out '^usage: fxc'
     silent err
-    holds test "$(wc -l <out)" -le 40
+    holds test "$(wc -l <out)" -le 45
 done
 expect 0 "$fxc" run -h
 expect 0 "$fxc" --version
@@ -114,6 +114,31 @@ done
 cp scale.fx ./-dash.fx
 expect 0 "$fxc" -- -dash.fx
 holds test -s ./-dash.cu
+
+# What was read, as a rule of make: of what is included too, and with names that make would read otherwise.
+group dependencies
+mkdir lib 'a b'
+printf 'fn twice(x) = x + x\n' >lib/twice.fx
+printf 'fn thrice(x) = x + x + x\n' >'a b/th$#.fx'
+printf 'include "twice.fx"\ninclude "th$#.fx"\nkernel both(x: f32[M]) -> y: f32[M] { y = twice(x) * thrice(x) }\n' >both.fx
+expect 0 "$fxc" both.fx -I lib -I 'a b' -MD
+printf 'both.cu: both.fx \\\n lib/twice.fx \\\n a\\ b/th$$\\#.fx\n' >wanted
+holds cmp -s both.d wanted
+expect 0 "$fxc" both.fx -I lib -I 'a b' --dependency-file=rule -o out.cu
+holds test "$(head -n 1 rule)" = 'out.cu: both.fx \'
+expect 0 "$fxc" scale.fx -MFrule --emit=plan
+holds test "$(cat rule)" = 'scale.plan: scale.fx'
+expect 0 "$fxc" scale.fx -MD -MF rule -o -
+holds test "$(cat rule)" = '-: scale.fx'
+expect 0 "$fxc" scale.fx two.fx -MD
+holds test "$(cat scale.d two.d | tr '\n' ' ')" = 'scale.cu: scale.fx two.cu: two.fx '
+for arguments in 'scale.fx two.fx -MF rule' 'scale.fx -MD -o -' 'scale.fx -MF' 'scale.fx -MX' 'scale.fx -MDx' 'run scale.fx -MD'; do
+    expect 2 "$fxc" $arguments
+    says err .
+done
+expect 3 "$fxc" scale.fx -MF nowhere/rule
+expect 1 "$fxc" broken.fx -MF none
+holds test ! -e none
 
 group output
 expect 0 "$fxc" scale.fx two.fx
@@ -923,7 +948,7 @@ check_install() {
 group install
 sources=$(dirname "$examples")
 expect 0 env -u MAKEFLAGS -u MAKELEVEL make -s -C "$sources" install PREFIX="$work/prefix" $([ "$(basename "$(dirname "$fxc")")" = san ] && echo SAN=1)
-for file in bin/fxc lib/libfx.a lib/libfx.so lib/libfx.so.0 lib/pkgconfig/fx.pc include/fx/fx.h; do holds test -e "$work/prefix/$file"; done
+for file in bin/fxc lib/libfx.a lib/libfx.so lib/libfx.so.0 lib/pkgconfig/fx.pc lib/cmake/fx/fxConfig.cmake lib/cmake/fx/fxConfigVersion.cmake include/fx/fx.h; do holds test -e "$work/prefix/$file"; done
 expect 0 "$work/prefix/bin/fxc" -o - scale.fx
 export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig"
 sed -n "s/^cc embed.c \(.*\)  *# .*/\1/p" "$sources/README.md" | sed "s|/opt/fx|$work/prefix|g" >flags
@@ -937,6 +962,44 @@ while read -r flags; do
 done <flags
 holds test "$(tr '\n' ' ' <links)" = '1 0 '
 unset PKG_CONFIG_PATH
+check_cmake
+}
+
+# The same program by find_package, and one of a spec that CMake has compiled ahead of time, again when what it includes changes. Where there is no cmake, nothing is looked at.
+check_cmake() {
+    command -v cmake >cmake.path || return 0
+    mkdir cmake lib
+    cp "$examples/embed.c" cmake
+    printf 'fn half(x) = x * 0.5\n' >lib/half.fx
+    printf 'include "half.fx"\nkernel scale(x: f32[N], a: f32) -> y: f32[N] { y = half(x) * a }\n' >cmake/scale.fx
+    printf '#include "scaling.h"\nint main(void) { return scale_prepare() != scaling_NO_DRIVER; }\n' >cmake/main.c
+    cat >cmake/CMakeLists.txt <<'CMAKE'
+cmake_minimum_required(VERSION 3.16)
+project(embedding C)
+find_package(fx 0.1 CONFIG REQUIRED)
+add_executable(embed embed.c)
+target_link_libraries(embed fx::fx)
+add_executable(embed_static embed.c)
+target_link_libraries(embed_static fx::static)
+add_executable(ahead EXCLUDE_FROM_ALL main.c)
+fx_compile(ahead scale.fx ARCH sm_80 sm_90a NAME scaling INCLUDE_DIRS ../lib)
+CMAKE
+    expect 0 cmake -S cmake -B built -DCMAKE_PREFIX_PATH="$work/prefix"
+    expect 0 cmake --build built
+    for program in embed embed_static; do
+        expect 0 env FX_LIBCUDA="$fakes/fake_cuda.so" FX_LIBNVRTC="$fakes/fake_nvrtc.so" built/$program
+        holds test "$(wc -l <out)" = 2
+    done
+    "$fxc" doctor >doctor 2>&1 || return 0
+    expect 0 cmake --build built --target ahead
+    holds test -s built/fx/ahead/scaling.d
+    ln -s "$fakes/fake_cuda.so" libcuda.so.1
+    expect 1 env LD_LIBRARY_PATH="$PWD" built/ahead # a driver, and no context
+    before=$(cksum <built/fx/ahead/scaling_sm_80.cu)
+    sleep 1
+    printf 'fn half(x) = x * 0.25\n' >lib/half.fx
+    expect 0 cmake --build built --target ahead
+    holds test "$before" != "$(cksum <built/fx/ahead/scaling_sm_80.cu)"
 }
 [ "$(basename "$(dirname "$fxc")")" = mutants_c ] || check_install
 

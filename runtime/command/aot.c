@@ -127,19 +127,33 @@ static fx_status write_sources(const struct aot_files *a) {
     return status;
 }
 
+static fx_status write_rule(const struct aot_files *a, const char *input, const struct files_read *reading) {
+    char *c = NULL, *h = NULL;
+    fx_status status = FX_ERR_NOMEM;
+    if (asprintf(&c, "%s.c", a->name) < 0 || asprintf(&h, "%s.h", a->name) < 0) complain(status, "out of memory");
+    else status = write_dependencies(a->cmd, (const char *const[]){c, h}, 2, input, reading);
+    free(c);
+    free(h);
+    return status;
+}
+
 static fx_status ahead_of_time(struct aot_files *a, const char *input) {
     char *name = NULL;
     struct spec spec = {0};
     struct request request = {0};
+    struct files_read reading = {0};
     fx_status status = read_arches(a);
     if (status == FX_OK) status = choose_name(a->cmd, input, &name);
     a->name = name;
     if (status == FX_OK) status = spec_read(input, &spec);
     if (status == FX_OK) status = request_open(a->cmd, &spec, NULL, &request);
+    request.reading = &reading;
     if (status == FX_OK) status = compile_all(a, &request);
     if (status == FX_OK) status = write_sources(a);
     if (status == FX_OK) status = write_ahead(a, true);
     if (status == FX_OK) status = write_ahead(a, false);
+    if (status == FX_OK) status = write_rule(a, input, &reading);
+    reading_release(&reading);
     request_release(&request);
     spec_release(&spec);
     free(name);

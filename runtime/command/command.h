@@ -87,6 +87,12 @@ struct limits { /* of what the launches of a kernel take */
     double flops, bytes;
 };
 
+enum { MAX_INCLUDED = 64 };
+struct files_read { /* files that a compilation read besides the spec; zero is none */
+    char *paths[MAX_INCLUDED]; /* malloc'ed */
+    int n;
+};
+
 struct request { /* of one kernel: the command line's words, and a block's where there is one; all borrowed */
     const struct command *cmd;
     const struct spec *spec;
@@ -102,6 +108,7 @@ struct request { /* of one kernel: the command line's words, and a block's where
     int ablate;                  /* compile without this term, see fx_options; 0: whole */
     const char *const *ablate_extents;
     int n_ablate_extents;
+    struct files_read *reading;     /* takes down what is included; or NULL */
     const struct limits *most;   /* draw nothing where the launches take more; NULL: whatever they take */
 };
 fx_status request_open(
@@ -130,6 +137,15 @@ void machine_close(struct machine *m);
 /* Reads the only operand, opens a request of the command line and, where wanted, any machine, and acts. */
 fx_status act_on_request(
     const struct command *cmd, bool wants_machine, fx_status (*act)(const struct request *, const struct machine *));
+
+/* ---- depend.c: what was read, as a rule of make ---- */
+/* Whether the command line asks for a rule, and fits it: FX_ERR_USAGE where it is asked for of several specs in one file. */
+fx_status check_dependencies(const struct command *cmd);
+/* Writes, where it is asked for, that the targets depend on the spec and what was read, to the file that -MF names, else to the first
+ * target's name ending in .d. */
+fx_status write_dependencies(
+    const struct command *cmd, const char *const *targets, int n, const char *spec, const struct files_read *reading);
+void reading_release(struct files_read *r);
 
 /* ---- test.c: blocks ---- */
 /* Acts on every test or bench block of the spec in turn, in a request of its own, whatever became of those before it.

@@ -11,16 +11,34 @@
 struct reader { /* serves `include`: paths start from the folder of the spec, then from those of -I */
     const struct command *cmd;
     const char *spec;
-    char *texts[64]; /* kept until the compilation is done */
+    struct files_read *reading; /* or NULL */
+    char *texts[MAX_INCLUDED]; /* kept until the compilation is done */
     int n_texts;
     char why_not[128]; /* of the file that could not be read last */
 };
+
+/* Of a file that several include once. False where memory runs out. */
+static bool take_down(struct reader *r, const char *folder, const char *path) {
+    char *whole = NULL;
+    bool is_here = !strcmp(folder, ".");
+    size_t n = strlen(folder);
+    if (!r->reading) return true;
+    if (asprintf(&whole, "%s%s%s", is_here ? "" : folder, is_here || (n && folder[n - 1] == '/') ? "" : "/", path) < 0) {
+        snprintf(r->why_not, sizeof r->why_not, "out of memory");
+        return false;
+    }
+    bool is_new = r->reading->n < MAX_INCLUDED;
+    for (int i = 0; i < r->reading->n; i++) is_new &= strcmp(r->reading->paths[i], whole) != 0;
+    if (is_new) r->reading->paths[r->reading->n++] = whole;
+    else free(whole);
+    return true;
+}
 
 /* Reads `path` below a folder. False, and *is_absent unless what is there cannot be included. */
 static bool read_from(struct reader *r, const char *folder, const char *path, size_t *len, bool *is_absent) {
     fx_status status = read_beneath(folder, path, SPEC_MAX_BYTES, &r->texts[r->n_texts], len);
     *is_absent = status != FX_OK && errno == ENOENT;
-    if (status == FX_OK) return true;
+    if (status == FX_OK) return take_down(r, folder, path);
     const char *why = errno == 0        ? "larger than 1 MiB"
                       : errno == ELOOP  ? "a symbolic link is not followed"
                       : errno == EINVAL ? "not a regular file"
@@ -58,7 +76,7 @@ fx_status compile_request(const struct request *r, const char *arch, bool oracle
     const char *path = r->spec->path;
     *out = NULL;
     if (check_arch(r->cmd, arch) != FX_OK) return FX_ERR_USAGE;
-    struct reader reader = {.cmd = r->cmd, .spec = path};
+    struct reader reader = {.cmd = r->cmd, .spec = path, .reading = r->reading};
     struct fx_options options = FX_OPTIONS;
     options.arch = arch;
     options.oracle_only = oracle_only;
@@ -248,9 +266,11 @@ static fx_status compile_one(
     fx_compilation *c = NULL;
     struct spec spec = {0};
     struct request request = {0};
+    struct files_read reading = {0};
     fx_status status = check_output(cmd, input, stage, to);
     if (status == FX_OK) status = spec_read(input, &spec);
     if (status == FX_OK) status = request_open(cmd, &spec, NULL, &request);
+    request.reading = &reading;
     if (status == FX_OK) status = compile_request(&request, option_value(cmd, OPT_ARCH), false, &c);
     /* What a later stage refuses is no fault of the stage asked for. */
     bool is_later = status == FX_ERR_COMPILE && fx_text(c, stage->text);
@@ -258,6 +278,8 @@ static fx_status compile_one(
     if (c) report_add(report, is_later ? NULL : c);
     if (c && is_given(cmd, OPT_DUMP_AFTER) && fx_text(c, FX_TEXT_DUMP)) fputs(fx_text(c, FX_TEXT_DUMP), stderr);
     if (status == FX_OK) status = write_stage(c, stage, to);
+    if (status == FX_OK) status = write_dependencies(cmd, &(const char *){to}, 1, input, &reading);
+    reading_release(&reading);
     fx_close(c);
     request_release(&request);
     spec_release(&spec);
@@ -272,7 +294,8 @@ fx_status command_compile(const struct command *cmd) {
     if (cmd->n_operands == 0) return usage_error(cmd, "no spec given");
     if (cmd->n_operands > 1 && is_given(cmd, OPT_OUTPUT))
         return usage_error(cmd, "-o names one output, but there are %d specs", cmd->n_operands);
-    if (check_arch(cmd, option_value(cmd, OPT_ARCH)) != FX_OK || check_outputs(cmd, stage) != FX_OK)
+    if (check_arch(cmd, option_value(cmd, OPT_ARCH)) != FX_OK || check_outputs(cmd, stage) != FX_OK ||
+        check_dependencies(cmd) != FX_OK)
         return FX_ERR_USAGE;
     struct report report;
     fx_status first = report_begin(cmd, &report);

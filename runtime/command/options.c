@@ -170,10 +170,27 @@ static fx_status unknown_option(const struct command *cmd, char letter, const ch
     return usage_error(cmd, "unknown option %s", word);
 }
 
+/* What compilers of C call these is taken too: -MD, -MF FILE, -MFFILE. */
+static fx_status next_dependency_option(const struct command *cmd, int argc, char **argv, int *row) {
+    const char *word = argv[optind];
+    bool is_file = word[2] == 'F';
+    *row = is_file ? OPT_DEPENDENCY_FILE : OPT_DEPENDENCIES;
+    if (!belongs(*row, cmd->sub) || (word[2] != 'D' && !is_file) || (!is_file && word[3]))
+        return unknown_option(cmd, 'M', NULL, 0);
+    optind++;
+    optarg = NULL;
+    if (!is_file) return FX_OK;
+    if (word[3]) optarg = argv[optind - 1] + 3;
+    else if (optind < argc) optarg = argv[optind++];
+    else return usage_error(cmd, "-MF needs an argument: FILE");
+    return FX_OK;
+}
+
 /* Reads the next option. *row is its row, -1 when argv[optind] is an operand or the end. */
 static fx_status next_option(const struct command *cmd, int argc, char **argv, const struct tables *t, int *row) {
     const char *word = optind < argc ? argv[optind] : "";
     *row = -1;
+    if (!strncmp(word, "-M", 2)) return next_dependency_option(cmd, argc, argv, row);
     /* getopt_long would take any unambiguous prefix. */
     if (!strncmp(word, "--", 2) && word[2]) {
         size_t n = strcspn(word + 2, "=");
