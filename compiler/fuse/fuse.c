@@ -5,9 +5,7 @@
  * factor) belongs to the last contraction it depends on, as its epilogue, when it has that contraction's axes; else to
  * a row program or a chain; what depends on none is a pointwise kernel. What such a kernel reads besides goes to a
  * buffer, which is placed in turn, until none is asked for. What is written in place is stored directly where nobody
- * else can still need the old contents (inplace.c); else through a buffer, which a last kernel copies. Groups end in an
- * order in which what they read is written before. */
-#include <limits.h>
+ * else can still need the old contents (inplace.c); else through a buffer, which a last kernel copies. */
 #include <string.h>
 
 #include "passes/build.h"
@@ -451,114 +449,7 @@ static bool find_hazards(struct fuser *f) {
     return any;
 }
 
-/* Whether r overwrites a parameter and nobody waits for it: it then runs after those that may read the old contents. */
-static bool is_last(const struct graph *g, const struct group *r) {
-    bool overwrites = false;
-    for (int s = 0; s < r->n_stores; s++) {
-        if (r->stores[s].buffer >= 0) return false;
-        overwrites |= g->kernel->params[r->stores[s].param].is_input;
-    }
-    return overwrites;
-}
-
-/* ---- order ---- */
-
-/* Of groups that may run, the lowest comes first. Copies come last, those to positions before others: what these
- * overwrite may say where. */
-static int rank(const struct graph *g, const struct group *r) {
-    return r->is_copy      ? INT_MAX - (r->stores[0].value->kind == N_PLACE)
-           : is_last(g, r) ? r->order + INT_MAX / 2
-                           : r->order;
-}
-
-/* Whether every buffer that r reads has been written. */
-static bool is_ready(const bool *is_read, const bool *is_written, int n_buffers) {
-    for (int b = 0; b < n_buffers; b++)
-        if (is_read[b] && !is_written[b]) return false;
-    return true;
-}
-
-/* Groups in order of execution: of those whose buffers are written, the one of the lowest rank, mostly that which
- * stands first in the spec. A contraction that only some unscheduled reduction reads has no store and is dropped.
- * Groups that wait for each other stay last. */
-static void sort_groups(struct fuser *f) {
-    struct partition *p = f->p;
-    struct arena *a = &f->g->cx->arena;
-    int n = 0;
-    for (int i = 0; i < p->n_groups; i++)
-        if (p->groups[i].n_stores) p->groups[n++] = p->groups[i];
-    p->n_groups = n;
-    struct group *sorted = NEW_ARRAY(a, struct group, n + 1);
-    bool *is_placed = NEW_ARRAY(a, bool, n + 1), *is_written = NEW_ARRAY(a, bool, p->n_buffers + 1),
-         **is_read = NEW_ARRAY(a, bool *, n + 1);
-    for (int i = 0; i < n; i++) is_read[i] = ir_buffers_read(f->g, p, &p->groups[i]);
-    for (int at = 0; at < n; at++) {
-        int best = -1, any = -1;
-        for (int i = 0; i < n; i++) {
-            if (is_placed[i]) continue;
-            if (any < 0) any = i;
-            if (is_ready(is_read[i], is_written, p->n_buffers) &&
-                (best < 0 || rank(f->g, &p->groups[i]) < rank(f->g, &p->groups[best])))
-                best = i;
-        }
-        if (best < 0) best = any;
-        is_placed[best] = true;
-        sorted[at] = p->groups[best];
-        for (int s = 0; s < sorted[at].n_stores; s++)
-            if (sorted[at].stores[s].buffer >= 0) is_written[sorted[at].stores[s].buffer] = true;
-    }
-    memcpy(p->groups, sorted, (size_t)n * sizeof *sorted);
-}
-
-/* ---- stores that join a row program ---- */
-
-/* Marks the tensors that stand below the stores of r; false where a loop does, which only its own kernel may walk. */
-static bool marks_inputs(const struct graph *g, const struct group *r, bool *is_read) {
-    bool *is_below = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), has_loop = false;
-    for (int s = 0; s < r->n_stores; s++) is_below[store_element(g, r, &r->stores[s])->id] = true;
-    for (int i = g->n_nodes - 1; i >= 0; i--) {
-        const struct node *n = g->nodes[i];
-        if (!is_below[i]) continue;
-        has_loop |= n->kind == N_REDUCE || n->kind == N_SCAN;
-        if (n->kind == N_INPUT) is_read[n->param] |= nodes_same_axes(n->axes, n->n_axes, r->axes, r->n_axes);
-        for (int a = 0; a < n->n_args; a++) is_below[n->args[a]->id] = true;
-    }
-    return !has_loop;
-}
-
-/* Whether row program r walks over the elements of pointwise group x and reads a tensor that x reads. */
-static bool shares_walk(const struct graph *g, const struct group *r, const struct group *x, const bool *is_read) {
-    int both[2 * MAX_AXES];
-    memcpy(both, r->axes, sizeof r->axes);
-    memcpy(both + r->n_axes, r->reduced, sizeof r->reduced);
-    if (!r->is_row || !nodes_same_axes(both, r->n_axes + r->n_reduced, x->axes, x->n_axes)) return false;
-    struct group walked = *r;
-    memcpy(walked.axes, x->axes, sizeof x->axes);
-    walked.n_axes = x->n_axes;
-    bool *is_walked = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_params + 1), shares = false;
-    marks_inputs(g, &walked, is_walked);
-    for (int i = 0; i < g->kernel->n_params; i++) shares |= is_walked[i] && is_read[i];
-    return shares;
-}
-
-/* Outputs that are computed element by element from what a row program reads are stored by its last walk. */
-static void join_rows(struct fuser *f) {
-    const struct graph *g = f->g;
-    struct partition *p = f->p;
-    for (int i = 0; i < p->n_groups; i++) {
-        struct group *x = &p->groups[i];
-        bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_params + 1), are_outputs = true;
-        for (int s = 0; s < x->n_stores; s++)
-            are_outputs &= x->stores[s].param >= 0 && x->stores[s].value->kind != N_PLACE;
-        if (x->contraction || x->is_row || x->is_copy || !are_outputs || !marks_inputs(g, x, is_read)) continue;
-        for (int k = 0; k < p->n_groups && x->n_stores; k++) {
-            struct group *r = &p->groups[k];
-            if (!shares_walk(g, r, x, is_read)) continue;
-            for (int s = 0; s < x->n_stores; s++) fuse_add_store(f, r, x->stores[s].value, x->stores[s].param, -1);
-            x->n_stores = 0;
-        }
-    }
-}
+/* ---- a proposal ---- */
 
 /* The groups of a proposal, one a contraction to begin with. */
 static void begin_groups(struct fuser *f) {
@@ -601,9 +492,9 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
             for (int b = 0; b < f->p->n_buffers; b++) /* grows while it runs */
                 if (late == as_partial(g, f->p->buffers[b].value, &x)) place_store(f, f->p->buffers[b].value, -1, b);
     } while (f->p->n_buffers != n_buffers);
-    if (f->rows && f->epilogues) join_rows(f);
+    if (f->rows && f->epilogues) fuse_join_rows(f);
     add_copies(f);
-    sort_groups(f);
+    fuse_sort_groups(f);
     for (int i = 0; i < f->p->n_groups; i++)
         if (f->p->groups[i].is_row) fuse_collect_steps(f, &f->p->groups[i]);
 }

@@ -30,7 +30,7 @@ struct fuser {
 /* Begins a walk: what marks a node as seen by it. */
 static inline int fuse_walk(struct fuser *f) { return 2 * ++f->n_walks; }
 
-/* fuse.c: which kernel computes each stored value, and in what order they run. */
+/* fuse.c: which kernel computes each stored value. */
 const char *fuse_node_name(struct fuser *f, const struct node *n);
 /* The buffer of value in that dtype, made where there is none: `why` and `span` for the receipt; reader: the
  * contraction it is a factor of, or NULL. */
@@ -90,5 +90,13 @@ bool fuse_fits_row(const struct group *r, const struct node *n);
 void fuse_add_row(struct fuser *f, struct node *value, int param, int buffer, bool waits);
 /* What row program r computes on the way to its stores, once every buffer is known. */
 void fuse_collect_steps(struct fuser *f, struct group *r);
+/* Outputs that are computed element by element from what a row program reads are stored by its last walk. */
+void fuse_join_rows(struct fuser *f);
+
+/* fuse_order.c: in what order kernels run. */
+/* Groups in order of execution: of those whose buffers are written, the one of the lowest rank, mostly that which
+ * stands first in the spec. A contraction that only some unscheduled reduction reads has no store and is dropped.
+ * Groups that wait for each other stay last. */
+void fuse_sort_groups(struct fuser *f);
 
 #endif

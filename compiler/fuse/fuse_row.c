@@ -123,3 +123,52 @@ void fuse_collect_steps(struct fuser *f, struct group *r) {
     for (int i = 0; i < g->n_nodes; i++)
         if (is_step[i]) PUSH(&g->cx->arena, r->steps, r->n_steps) = g->nodes[i];
 }
+
+/* ---- stores that join a row program ---- */
+
+/* Marks the tensors that stand below the stores of r; false where a loop does, which only its own kernel may walk. */
+static bool marks_inputs(const struct graph *g, const struct group *r, bool *is_read) {
+    bool *is_below = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), has_loop = false;
+    for (int s = 0; s < r->n_stores; s++) is_below[store_element(g, r, &r->stores[s])->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        if (!is_below[i]) continue;
+        has_loop |= n->kind == N_REDUCE || n->kind == N_SCAN;
+        if (n->kind == N_INPUT) is_read[n->param] |= nodes_same_axes(n->axes, n->n_axes, r->axes, r->n_axes);
+        for (int a = 0; a < n->n_args; a++) is_below[n->args[a]->id] = true;
+    }
+    return !has_loop;
+}
+
+/* Whether row program r walks over the elements of pointwise group x and reads a tensor that x reads. */
+static bool shares_walk(const struct graph *g, const struct group *r, const struct group *x, const bool *is_read) {
+    int both[2 * MAX_AXES];
+    memcpy(both, r->axes, sizeof r->axes);
+    memcpy(both + r->n_axes, r->reduced, sizeof r->reduced);
+    if (!r->is_row || !nodes_same_axes(both, r->n_axes + r->n_reduced, x->axes, x->n_axes)) return false;
+    struct group walked = *r;
+    memcpy(walked.axes, x->axes, sizeof x->axes);
+    walked.n_axes = x->n_axes;
+    bool *is_walked = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_params + 1), shares = false;
+    marks_inputs(g, &walked, is_walked);
+    for (int i = 0; i < g->kernel->n_params; i++) shares |= is_walked[i] && is_read[i];
+    return shares;
+}
+
+void fuse_join_rows(struct fuser *f) {
+    const struct graph *g = f->g;
+    struct partition *p = f->p;
+    for (int i = 0; i < p->n_groups; i++) {
+        struct group *x = &p->groups[i];
+        bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_params + 1), are_outputs = true;
+        for (int s = 0; s < x->n_stores; s++)
+            are_outputs &= x->stores[s].param >= 0 && x->stores[s].value->kind != N_PLACE;
+        if (x->contraction || x->is_row || x->is_copy || !are_outputs || !marks_inputs(g, x, is_read)) continue;
+        for (int k = 0; k < p->n_groups && x->n_stores; k++) {
+            struct group *r = &p->groups[k];
+            if (!shares_walk(g, r, x, is_read)) continue;
+            for (int s = 0; s < x->n_stores; s++) fuse_add_store(f, r, x->stores[s].value, x->stores[s].param, -1);
+            x->n_stores = 0;
+        }
+    }
+}
