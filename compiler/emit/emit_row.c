@@ -122,7 +122,8 @@ static void emit_column_values(struct rows *b, struct scope *column, const struc
         struct node *n = b->w.g->nodes[i];
         reads_available[i] = p->text[i] || find_kept(b, n) >= 0;
         for (int a = 0; a < n->n_args; a++) reads_available[i] |= reads_available[n->args[a]->id];
-        if (needed[i] && !reads_available[i] && !node_has_any(n, b->r->axes, b->r->n_axes) && b->x->is_in_space[i])
+        if (needed[i] && n->kind != N_PLACE && !reads_available[i] && !node_has_any(n, b->r->axes, b->r->n_axes) &&
+            b->x->is_in_space[i])
             value_at(&b->w, column, n);
     }
 }
@@ -134,7 +135,7 @@ static void emit_needed(struct rows *b, struct scope *p, int pass) {
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         struct node *n = b->w.g->nodes[i];
         int k = find_kept(b, n);
-        if (!needed[i] || !b->x->is_in_space[i]) continue;
+        if (!needed[i] || !b->x->is_in_space[i] || n->kind == N_PLACE) continue;
         if (k < 0 || b->x->kept_in[k] > pass) {
             value_at(&b->w, p, n);
             continue;
@@ -471,10 +472,45 @@ static void emit_sides(struct rows *b) {
 static const char *element_place(struct rows *b, const struct store *s) {
     struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
     const char *type = is_converted(t.dtype) ? "float" : emit_ctype(t.dtype);
-    if (!row_stores_elements(b->w.g, b->c->partition, b->r, s) || !row_is_along(b->x, &t)) return NULL;
+    if (!row_stores_vectors(b->w.g, b->c->partition, b->x, b->r, s)) return NULL;
     bool is_plain = strcmp(element_of_value(&b->w, t.dtype, s->value->dtype, "x"), "x") == 0 &&
                     strcmp(type, value_ctype(s->value->dtype)) == 0;
     return is_plain ? arena_printf(arena(b), "%sout[v]", name_of(b, &t)) : NULL;
+}
+
+/* The element of store s in p, which has the indices of its row and, of elements, its column; *inside: where it exists,
+ * NULL: always. */
+static const char *placed_element(struct rows *b, struct scope *p, const struct store *s, const char **inside) {
+    struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
+    struct node at = *s->value;
+    at.kind = N_ACCESS, at.has_fill = at.may_miss != 0;
+    struct scope *inner = value_open_access(&b->w, p, &at, inside);
+    return arena_printf(arena(b), "%s + %s", name_of(b, &t), address_offset(&b->w, inner, &t));
+}
+
+/* Stores one element of s in p: at row and col, or at its positions. */
+static void store_one(struct rows *b, struct scope *p, const struct store *s, const char *row, const char *col) {
+    struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
+    struct node *n = copied_value(s->value);
+    const char *value = element_of_value(&b->w, t.dtype, n->dtype, value_at(&b->w, p, n)), *inside = NULL,
+               *at = s->value->kind == N_PLACE ? placed_element(b, p, s, &inside) : element(b, &t, row, col),
+               *guard = inside ? arena_printf(arena(b), "if (%s) ", inside) : "";
+    value_line(&b->w, is_converted(t.dtype) ? "%sfx_store_one(%s, %s);" : "%s*(%s) = %s;", guard, at, value);
+}
+
+/* Stores the V elements of s that lie side by side. */
+static void store_vector(struct rows *b, const struct store *s) {
+    struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
+    const char *inside = NULL, *at;
+    if (s->value->kind == N_PLACE) {
+        struct scope *p = at_row(b, b->x->n_passes, "row", "r[0]");
+        bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, "col");
+        at = placed_element(b, p, s, &inside);
+    } else {
+        at = element(b, &t, "row", "col");
+    }
+    buf_line(b->w.out, "    %s%s<V, true>(%s, %sout, V);", inside ? arena_printf(arena(b), "if (%s) ", inside) : "",
+        is_converted(t.dtype) ? "fx_store" : "fx_store_items", at, name_of(b, &t));
 }
 
 static void emit_store(struct rows *b) {
@@ -486,7 +522,7 @@ static void emit_store(struct rows *b) {
     for (int i = 0; i < b->r->n_stores; i++) {
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
         if (is_side(b, &b->r->stores[i])) continue;
-        if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
+        if (row_stores_vectors(b->w.g, b->c->partition, b->x, b->r, &b->r->stores[i]))
             buf_line(
                 b->w.out, "    %s %sout[V];", is_converted(t.dtype) ? "float" : emit_ctype(t.dtype), name_of(b, &t));
     }
@@ -502,7 +538,7 @@ static void emit_store(struct rows *b) {
     buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
     b->w.indent = 3;
     for (int i = 0; i < b->r->n_stores; i++) {
-        struct node *n = b->r->stores[i].value;
+        struct node *n = copied_value(b->r->stores[i].value);
         const char *place = is_side(b, &b->r->stores[i]) ? NULL : element_place(b, &b->r->stores[i]);
         if (place && find_kept(b, n) < 0 && !p->text[n->id] && !(p->place && p->place[n->id]))
             scope_set_place(&b->w, p, n, place);
@@ -519,20 +555,19 @@ static void emit_store(struct rows *b) {
                     value_at(&b->w, p, store_element(b->w.g, b->r, s))));
             continue;
         }
-        const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
-        if (row_is_along(b->x, &t)) value_assign(&b->w, arena_printf(arena(b), "%sout[v]", name_of(b, &t)), value);
-        else
-            value_line(&b->w, is_converted(t.dtype) ? "fx_store_one(%s, %s);" : "*(%s) = %s;", element(b, &t, row, col),
-                value);
+        if (!row_stores_vectors(b->w.g, b->c->partition, b->x, b->r, s)) {
+            store_one(b, p, s, row, col);
+            continue;
+        }
+        struct node *n = copied_value(s->value);
+        value_assign(&b->w, arena_printf(arena(b), "%sout[v]", name_of(b, &t)),
+            element_of_value(&b->w, t.dtype, n->dtype, value_at(&b->w, p, n)));
     }
     b->w.indent = 2;
     buf_line(b->w.out, "    }");
     for (int i = 0; i < b->r->n_stores; i++) {
-        struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
-        if (is_side(b, &b->r->stores[i])) continue;
-        if (row_stores_elements(b->w.g, b->c->partition, b->r, &b->r->stores[i]) && row_is_along(b->x, &t))
-            buf_line(b->w.out, "    %s<V, true>(%s, %sout, V);", is_converted(t.dtype) ? "fx_store" : "fx_store_items",
-                element(b, &t, "row", "col"), name_of(b, &t));
+        const struct store *s = &b->r->stores[i];
+        if (!is_side(b, s) && row_stores_vectors(b->w.g, b->c->partition, b->x, b->r, s)) store_vector(b, s);
     }
     value_close_function(&b->w);
 }
@@ -543,11 +578,7 @@ static void emit_results(struct rows *b) {
     struct scope *p = at_row(b, b->x->n_passes, "row", "r");
     for (int i = 0; i < b->r->n_stores; i++) {
         const struct store *s = &b->r->stores[i];
-        struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
-        if (row_stores_elements(b->w.g, b->c->partition, b->r, s)) continue;
-        const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
-        value_line(
-            &b->w, is_converted(t.dtype) ? "fx_store_one(%s, %s);" : "*(%s) = %s;", element(b, &t, "row", "0"), value);
+        if (!row_stores_elements(b->w.g, b->c->partition, b->r, s)) store_one(b, p, s, "row", "0");
     }
     value_close_function(&b->w);
 }

@@ -293,6 +293,13 @@ static int walk_below(
     return reductions_below(f, element, &space, is_stored, 0);
 }
 
+/* Whether positions of a store, if it has any, are the same for all elements of a row of f->row. */
+static bool has_row_places(const struct fuser *f, const struct node *value) {
+    for (int a = 1; value->kind == N_PLACE && a < value->n_args; a++)
+        if (node_has_any(value->args[a], f->row.reduced, f->row.n_reduced)) return false;
+    return true;
+}
+
 /* Puts a stored value into the kernel that computes it, of which `element` is computed for each element of axes; asks
  * for buffers of the contractions it reads besides. False where the element is not the value itself and no
  * contraction's kernel may compute it. */
@@ -303,11 +310,11 @@ static bool place_element(
     bool is_partial = element != value, is_stored = buffer >= 0 && !is_partial, is_placed = value->kind == N_PLACE;
     if (f->chains && !is_partial && !is_placed && fuse_place_in_chain(f, value, param, buffer, axes, n_axes))
         return true;
-    f->row.is_row = f->rows && !is_partial && !is_placed &&
-                    fuse_find_row(f, value, axes, n_axes, is_stored, true, &f->row);
+    f->row.is_row = f->rows && !is_partial && fuse_find_row(f, value, axes, n_axes, is_stored, true, &f->row) &&
+                    has_row_places(f, value);
     int n = walk_below(f, element, axes, n_axes, is_stored, true);
     if (f->row.is_row && n) { /* it waits for other kernels, so those who wait for none do not share its program */
-        f->row.is_row = fuse_find_row(f, value, axes, n_axes, is_stored, false, &f->row);
+        f->row.is_row = fuse_find_row(f, value, axes, n_axes, is_stored, false, &f->row) && has_row_places(f, value);
         n = walk_below(f, element, axes, n_axes, is_stored, false);
     }
     struct node *host = f->row.is_row || is_placed ? NULL : find_host(f, element, axes, n_axes, below, n);

@@ -163,11 +163,12 @@ int find_split_buffer(const struct partition *p, const struct node *value) {
 
 bool row_stores_elements(
     const struct graph *g, const struct partition *p, const struct group *r, const struct store *s) {
-    const int *axes = s->param >= 0 ? g->kernel->params[s->param].axes : p->buffers[s->buffer].axes;
-    int n = s->param >= 0 ? g->kernel->params[s->param].n_axes : p->buffers[s->buffer].n_axes;
-    for (int i = 0; i < n; i++)
+    const struct axis_set space = s->param >= 0
+                                      ? store_space(g, s->value, s->param)
+                                      : (struct axis_set){p->buffers[s->buffer].n_axes, p->buffers[s->buffer].axes};
+    for (int i = 0; i < space.n; i++)
         for (int k = 0; k < r->n_reduced; k++)
-            if (axes[i] == r->reduced[k]) return true;
+            if (space.axes[i] == r->reduced[k]) return true;
     return false;
 }
 

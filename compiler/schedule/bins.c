@@ -330,6 +330,8 @@ bool schedule_bins_configure(
     const struct kernel *k = g->kernel;
     if (!s->group->is_row) return *why_not = "it is no row program", false;
     s->row = row_analyse(g, p, s->group);
+    for (int i = 0; i < s->group->n_stores; i++)
+        if (s->group->stores[i].value->kind == N_PLACE) return *why_not = "it stores at positions", false;
     if (!(s->bins = find_bins(g, s->group, s->row))) return *why_not = "it is not of sums by one key alone", false;
     if (k->fuse == FUSE_REQUIRE || k->kernels || s->block) return *why_not = "it takes two launches", false;
     if (!add_configs(g, s, work_of(g, p, s))) return *why_not = "sums that shared memory does not hold", false;

@@ -250,8 +250,7 @@ static void need_row_vectors(
                           : store < 0   ? w->tail[i - w->n_held]
                                         : tensor_of_store(c->graph, c->partition, &r->stores[store]);
         int bytes = f->vector * bytes_of(&t);
-        if (store >= 0 && !(row_is_along(w, &t) && row_stores_elements(c->graph, c->partition, r, &r->stores[store])))
-            continue;
+        if (store >= 0 && !row_stores_vectors(c->graph, c->partition, w, r, &r->stores[store])) continue;
         need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
         need_strides(x, n, k, &t, f->vector);
     }

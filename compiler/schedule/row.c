@@ -164,8 +164,7 @@ static int vector_of(const struct graph *g, const struct partition *p, const str
     }
     for (int i = 0; i < s->group->n_stores; i++) {
         struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
-        if (row_stores_elements(g, p, s->group, &s->group->stores[i]) && row_is_along(x, &t) &&
-            bytes_of(&t) < narrowest)
+        if (row_stores_vectors(g, p, x, s->group, &s->group->stores[i]) && bytes_of(&t) < narrowest)
             narrowest = bytes_of(&t);
     }
     for (int i = 0; i < x->along.n; i++) {

@@ -11,6 +11,13 @@ bool row_is_along(const struct row_program *x, const struct tensor *t) {
     return at >= 0 && at + x->along.n == t->n_axes;
 }
 
+bool row_stores_vectors(const struct graph *g, const struct partition *p, const struct row_program *x,
+    const struct group *r, const struct store *s) {
+    struct tensor t = tensor_of_store(g, p, s);
+    bool is_apart = s->value->kind == N_PLACE && x->is_along_rows; /* rows beside each other have their own positions */
+    return row_stores_elements(g, p, r, s) && row_is_along(x, &t) && !is_apart;
+}
+
 /* ---- labels ---- */
 
 /* The label of rows along which elements read at positions lie adjacent, where they take more than `bytes`; else -1. */

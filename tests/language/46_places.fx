@@ -41,3 +41,10 @@ kernel summed(x: inout f32[B,T,D], n: i32[B,K], v: f32[B,D]) { x[T: sum[K](n)] =
 kernel append_bwd = grad(append, wrt: cache, k)
 kernel column_of(x: inout f32[M,N,P], v: f32[M], i: i32) { x[N: i] = v * v }
 kernel column_bwd = grad(column_of, wrt: x, v)
+kernel normed(x: inout f16[B,T,D], v: f16[B,D], g: f32[D], at: i32[B]) with { fuse: require } { x[T: at] = rmsnorm[D](v) * g }
+kernel lifted(x: inout f32[D,T,B], v: f32[D,B], at: i32[B]) with { fuse: require } { x[T: at] = v - mean[D](v) }
+kernel running(x: inout f32[B,T,D], last: inout f32[B,T], v: f32[B,D], at: i32[B]) {
+  s = cumsum[D](v)
+  x[T: at] = s
+  last[T: at] = sum[D](v)
+}

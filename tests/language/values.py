@@ -1404,6 +1404,20 @@ def places():
         c = Case(spec, "summed")
         x, n, v = c.normal("x", "f32", b, t, d), c.integers("n", "i32", b, 3, low=0, high=2), c.normal("v", "f32", b, d)
         c.output("x", "f32", placed(x, 1, n.sum(1), v + x[:, 0]))
+    for b, t, d in (3, 3, 24), (2, 3, 37), (1, 2, 130):
+        c = Case(spec, "normed")
+        x, v, g = c.normal("x", "f16", b, t, d), c.normal("v", "f16", b, d), c.normal("g", "f32", d)
+        c.output("x", "f16", placed(x, 1, c.given("at", "i32", [t, 0, 2][:b]), v / np.sqrt((v * v).mean(1) + 1e-5)[:, None] * g))
+        c = Case(spec, "lifted")
+        x, v = np.array(c.normal("x", "f32", d, t, b)), c.normal("v", "f32", d, b)
+        for i, to in enumerate(c.given("at", "i32", [1, -1, 2][:b])):
+            if 0 <= to:
+                x[:, to, i] = v[:, i] - v[:, i].mean()
+        c.output("x", "f32", x)
+        c = Case(spec, "running")
+        x, last, v = c.normal("x", "f32", b, t, d), c.normal("last", "f32", b, t), c.integers("v", "f32", b, d, low=-3, high=3)
+        at = c.given("at", "i32", [t, 0, 2][:b])
+        c.output("x", "f32", placed(x, 1, at, v.cumsum(1))), c.output("last", "f32", placed(last, 1, at, v.sum(1)))
     c = Case(spec, "column_of")
     x, v = np.array(c.normal("x", "f32", 4, 3, 5)), c.normal("v", "f32", 4)
     c.given("i", "i32", 2)
