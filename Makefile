@@ -336,6 +336,13 @@ install: all
 	printf '%s\n' 'set(PACKAGE_VERSION $(version))' 'if(PACKAGE_FIND_VERSION_MAJOR EQUAL $(firstword $(subst ., ,$(version))) AND NOT PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)' \
 	    '    set(PACKAGE_VERSION_COMPATIBLE TRUE)' '    if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)' '        set(PACKAGE_VERSION_EXACT TRUE)' '    endif()' 'endif()' \
 	    >$(DESTDIR)$(PREFIX)/lib/cmake/fx/fxConfigVersion.cmake
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,man/man1 man/man3 man/man5 bash-completion/completions zsh/site-functions fish/vendor_completions.d)
+	$(B)/fxc --page=fxc.1 >$(DESTDIR)$(PREFIX)/share/man/man1/fxc.1
+	sh runtime/man.sh libfx.3 $(version) $(filter %.h,$(PUBLIC)) >$(DESTDIR)$(PREFIX)/share/man/man3/libfx.3
+	sh runtime/man.sh fx.5 $(version) docs/language.md >$(DESTDIR)$(PREFIX)/share/man/man5/fx.5
+	$(B)/fxc --page=bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/fxc
+	$(B)/fxc --page=zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_fxc
+	$(B)/fxc --page=fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/fxc.fish
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: fx' 'Description: a small tensor compiler' 'Version: $(version)' \
 	    'Cflags: -I$${prefix}/include/fx' 'Libs: -L$${prefix}/lib -lfx' 'Libs.private: $(LIBS)' \
 	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/fx.pc

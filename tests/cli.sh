@@ -74,7 +74,7 @@ holds test "$(head -n 1 out)" = 'fxc 0.1.0'
 
 group usage
 for arguments in '' 'run' 'check' 'test' 'test scale.fx' 'test two.fx -k one' 'test --device=tpu scale.fx' 'test -i x=1 scale.fx' 'bench' 'explain' 'trace' 'trace scale.fx' 'trace two.fx -D M=4' 'trace scale.fx -D M=2 -D K=2 -o trace.txt' 'trace scale.fx -D M=2 -D K=2 --block=1,' 'trace scale.fx -D M=1024 -D K=1024' 'trace --device=gpu scale.fx -D M=2 -D K=2' 'trace --device=emu,plain scale.fx -D M=2 -D K=2' 'trace --device=emu:0 scale.fx -D M=2 -D K=2' 'annotate' 'annotate --arch=sm_90a scale.fx' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
-    '-o' '-o x scale.fx two.fx' '--arch=sm_1 scale.fx' '--arch=native scale.fx' '-D M scale.fx' '-D =3 scale.fx' '-D M= scale.fx' '-k none scale.fx' \
+    '--page=tea' '-o' '-o x scale.fx two.fx' '--arch=sm_1 scale.fx' '--arch=native scale.fx' '-D M scale.fx' '-D =3 scale.fx' '-D M= scale.fx' '-k none scale.fx' \
     '--dump-after=tea scale.fx' '--stop-after=tea scale.fx' '--skip=tea scale.fx' '--skip=algebra.tea scale.fx' '--with=tea scale.fx' '--with=cse scale.fx' '--diagnostics-format=xml scale.fx' 'run --diagnostics-format=xml scale.fx' '--diagnostics-format=json --dump-after=all scale.fx' '--help=x' '--seed=1 scale.fx' \
     'run scale.fx two.fx' 'run --emit=cu scale.fx' 'run --device=tpu scale.fx' 'run two.fx -D M=4' 'run scale.fx' 'run scale.fx -D M=2' \
     'run scale.fx -D M=2 -D K=2 -i z=1' 'run scale.fx -D M=2 -D K=2 -i x' 'run scale.fx -D M=2 -D K=2 -i x=' 'run scale.fx -D M=2 -D K=2 -i y=1' \
@@ -962,7 +962,38 @@ while read -r flags; do
 done <flags
 holds test "$(tr '\n' ' ' <links)" = '1 0 '
 unset PKG_CONFIG_PATH
+check_pages
 check_cmake
+}
+
+# Every option and subcommand stands on the man page and in every completion, every function of the headers on the page of the library.
+check_pages() {
+    share=$work/prefix/share
+    pages="$share/man/man1/fxc.1 $share/bash-completion/completions/fxc $share/zsh/site-functions/_fxc $share/fish/vendor_completions.d/fxc.fish"
+    for page in $pages "$share/man/man3/libfx.3" "$share/man/man5/fx.5"; do holds test -s "$page"; done
+    sed 's/\\-/-/g' "$share/man/man1/fxc.1" >fxc.1
+    sed -n 's/^OPTION([A-Z_]*, "\([a-z-]*\)".*/\1/p' "$sources/runtime/command/options.def" | sort -u >options
+    sed -n 's/^SUBCOMMAND([A-Z_]*, "\([a-z]*\)".*/\1/p' "$sources/runtime/command/options.def" | sed '/^$/d' >subcommands
+    line='options on every page'
+    holds test "$(wc -l <options)" -gt 25
+    for page in fxc.1 $pages; do
+        while read -r name; do
+            sed 's/\\-/-/g' "$page" | grep -q -e "$(case $page in *fish) echo "-l $name" ;; *) echo "--$name" ;; esac)\\>" || fail "$page has no --$name"
+        done <options
+        while read -r name; do grep -q "\\<$name\\>" "$page" || fail "$page has no $name"; done <subcommands
+    done
+    line='functions on the page of the library'
+    cat "$sources"/compiler/fx.h "$sources"/compiler/plan.h "$sources"/runtime/fx_runtime.h | sed -n 's/^[a-z].*[ *]\(fx_[a-z0-9_]*\)(.*/\1/p' | sort -u >functions
+    holds test "$(wc -l <functions)" -gt 50
+    while read -r name; do grep -q "\\<$name(" "$share/man/man3/libfx.3" || fail "libfx.3 has no $name"; done <functions
+    if command -v bash >bash.path; then
+        expect 0 bash -c ". '$share/bash-completion/completions/fxc' && COMP_WORDS=(fxc run --se) COMP_CWORD=2 && _fxc 2>&1; echo \"\${COMPREPLY[*]}\""
+        says out '^--seed=$'
+        expect 0 bash -c ". '$share/bash-completion/completions/fxc' && COMP_WORDS=(fxc tra) COMP_CWORD=1 && _fxc; echo \"\${COMPREPLY[*]}\""
+        says out '^trace$'
+    fi
+    command -v mandoc >mandoc.path || return 0
+    for page in man1/fxc.1 man3/libfx.3 man5/fx.5; do expect 0 mandoc -Tlint -Werror "$share/man/$page"; done
 }
 
 # The same program by find_package, and one of a spec that CMake has compiled ahead of time, again when what it includes changes. Where there is no cmake, nothing is looked at.

@@ -43,6 +43,20 @@ struct command {
     int n_operands;
 };
 
+/* The rows of options.def, NULL past the end. */
+struct subcommand_row {
+    const char *name, *operands, *help;
+};
+struct option_row {
+    const char *name;
+    char letter;          /* 0: none */
+    const char *argument; /* NULL: takes none */
+    unsigned in;          /* subcommands it belongs to, a bit each */
+    const char *help;
+};
+const struct subcommand_row *subcommand_row(int i);
+const struct option_row *option_row(int i);
+
 /* Fills *cmd, which points into argv. FX_ERR_USAGE after a message, FX_ERR_NOMEM. */
 fx_status command_parse(int argc, char **argv, struct command *cmd);
 void command_release(struct command *cmd);
@@ -325,6 +339,10 @@ void timing_close(struct timing *t);
 /* ---- ablate.c: bench --ablate ---- */
 /* Times the kernel of the request whole and without each of its terms, and prints a table, or with --json an object. */
 fx_status ablate_request(const struct request *r, const struct machine *machine);
+
+/* ---- pages.c: what is made of the options ---- */
+/* Prints "fxc.1", a man page, or a completion, "bash", "zsh" or "fish"; FX_ERR_USAGE for another name. */
+fx_status print_page(const struct command *cmd, const char *name);
 
 /* ---- the subcommands ---- */
 fx_status command_compile(const struct command *cmd);

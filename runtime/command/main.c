@@ -45,6 +45,7 @@ static fx_status dispatch(const struct command *cmd) {
 #include "command/options.def"
     };
     if (is_given(cmd, OPT_HELP)) return print_help(cmd->sub), FX_OK;
+    if (is_given(cmd, OPT_PAGE)) return print_page(cmd, option_value(cmd, OPT_PAGE));
     if (is_given(cmd, OPT_VERSION)) return print_version(), FX_OK;
     if (is_given(cmd, OPT_NO_CACHE) && setenv("FX_CACHE", "off", 1) != 0)
         return complain(FX_ERR_NOMEM, "out of memory");

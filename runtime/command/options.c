@@ -10,9 +10,7 @@
 
 #define IN(id) (1u << SUB_##id)
 
-static const struct {
-    const char *name, *operands, *help;
-} subcommands[] = {
+static const struct subcommand_row subcommands[] = {
 #define SUBCOMMAND(id, name, function, operands, help) {name, operands, help},
 #define OPTION(id, name, letter, argument, subs, help)
 #include "command/options.def"
@@ -20,13 +18,7 @@ static const struct {
 #undef OPTION
 };
 
-static const struct {
-    const char *name;
-    char letter;          /* 0: none */
-    const char *argument; /* NULL: takes none */
-    unsigned in;          /* subcommands it belongs to */
-    const char *help;
-} options[] = {
+static const struct option_row options[] = {
 #define SUBCOMMAND(id, name, function, operands, help)
 #define OPTION(id, name, letter, argument, subs, help) {name, letter, argument, subs, help},
 #include "command/options.def"
@@ -35,6 +27,9 @@ static const struct {
 };
 
 static bool belongs(int option, enum subcommand sub) { return options[option].in >> sub & 1; }
+
+const struct subcommand_row *subcommand_row(int i) { return i < N_SUBCOMMANDS ? &subcommands[i] : NULL; }
+const struct option_row *option_row(int i) { return i < N_OPTIONS ? &options[i] : NULL; }
 
 /* ---- messages ---- */
 
