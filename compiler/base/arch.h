@@ -15,6 +15,7 @@ struct arch {
     int sms;                 /* its multiprocessors */
     double cycles;           /* of an SM in a second, under load */
     double copied;           /* bytes that a copy moves in a second, read plus written */
+    int l2_bytes;            /* that the L2 cache brings to all multiprocessors in a cycle; 0: not known */
     int block_shared;        /* bytes of shared memory that a block may have */
     int sm_shared;           /* likewise an SM, of which each block takes SHARED_OVERHEAD besides */
     int sm_threads, sm_blocks; /* that an SM holds at once */

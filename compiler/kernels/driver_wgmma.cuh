@@ -46,12 +46,28 @@ struct fx_columns_256 {
 template <class T> struct fx_is_bf16 { static constexpr bool VALUE = false; };
 template <> struct fx_is_bf16<fx_bf16> { static constexpr bool VALUE = true; };
 
+// fx_wgmma_single: blocks that are in no cluster: each copies what it reads
+struct fx_wgmma_single {
+  static constexpr int ROWS = 1, COLUMNS = 1, BLOCKS = 1, SHARING = 1;  // tiles of a cluster, one below the other and beside each other; blocks that read what one of them copies or that copy what it reads
+  static FX_DEVICE int row() { return 0; }
+  static FX_DEVICE int column() { return 0; }
+  static FX_DEVICE void meet() {}
+  template <bool IS_A> static FX_DEVICE bool copies(int) { return true; }
+  template <bool IS_A, int RANK>
+  static FX_DEVICE void load(unsigned to, const fx_tensor_map *map, unsigned full, const int (&at)[RANK]) { fx_tma_load(to, map, full, at); }
+  static FX_DEVICE void give_back(unsigned empty) {
+    if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(empty);
+  }
+};
+
 // fx_wgmma: tiles of BM x COLUMNS::N / BESIDE elements of every sum, by CONSUMERS warpgroups; an instruction covers the columns of BESIDE B's of a stage, which has room for B_TILES; the epilogue stages
 // CHUNK columns at a time, and takes one at a time where what it reads and writes is not ALIGNED. With SLABS what is stored goes by tensor maps: a warp has so many boxes of 16 rows, 128 bytes each.
-template <class T_, class COLUMNS, int BESIDE_, int BM_, int B_TILES, int STAGES_, int CONSUMERS_, bool IS_PINGPONG_, int SUMS_, int CHUNK_, int SLABS_, bool ALIGNED_>
+// CLUSTER: what blocks share of their operands.
+template <class T_, class COLUMNS, int BESIDE_, int BM_, int B_TILES, int STAGES_, int CONSUMERS_, bool IS_PINGPONG_, int SUMS_, int CHUNK_, int SLABS_, bool ALIGNED_, class CLUSTER = fx_wgmma_single>
 struct fx_wgmma {
   typedef T_ T;
   typedef COLUMNS columns;
+  typedef CLUSTER cluster;
   static constexpr int SUMS = SUMS_, BESIDE = BESIDE_, BM = BM_, BN = COLUMNS::N / BESIDE, BK = 128 / (int)sizeof(T), STAGES = STAGES_, CHUNK = CHUNK_, SLABS = SLABS_;
   static constexpr bool IS_PINGPONG = IS_PINGPONG_, ALIGNED = ALIGNED_;
   static constexpr int CONSUMERS = CONSUMERS_, THREADS = 128 * (1 + CONSUMERS);
@@ -158,14 +174,15 @@ template <class OPERAND> FX_DEVICE constexpr bool fx_has_tail(...) { return fals
 // What stays in the stage there reaches no sum inside.
 template <int SIZE, class OPERAND>
 FX_DEVICE unsigned fx_wgmma_bytes(int left) {
+  if (left <= 0) return 0;  // of a tile that a cluster has too much
   if constexpr (fx_has_tail<OPERAND>(0)) return min(left, SIZE) * 128;
   else if constexpr (fx_is_im2col<OPERAND>(0)) return SIZE * 128;
   else return min((left + 63) / 64, SIZE / 64) * 8192;
 }
 
-// fx_wgmma_load: starts copying the boxes of one operand of a tile, SIZE of its m or n, which ends `left` behind the first, and a block of k; tail: the map of its last rows
-template <int SIZE, class OPERAND, class PROBLEM>
-FX_DEVICE void fx_wgmma_load(const PROBLEM &p, const fx_tensor_map *map, const fx_tensor_map *tail, unsigned to, unsigned full, int j, int batch, int outer, int mn, int left, int k) {
+// fx_wgmma_load: starts copying the boxes of one operand of a tile, SIZE of its m or n, which ends `left` behind the first, and a block of k, of a tile's the one of this number; tail: the map of its last rows
+template <int SIZE, class OPERAND, class CLUSTER = fx_wgmma_single, bool IS_A = true, class PROBLEM>
+FX_DEVICE void fx_wgmma_load(const PROBLEM &p, const fx_tensor_map *map, const fx_tensor_map *tail, unsigned to, unsigned full, int j, int batch, int outer, int mn, int left, int k, int block = 0) {
 #pragma unroll
   for (int i = 0; i < SIZE / 64; ++i) {
     if constexpr (!fx_is_im2col<OPERAND>(0)) {
@@ -173,6 +190,7 @@ FX_DEVICE void fx_wgmma_load(const PROBLEM &p, const fx_tensor_map *map, const f
       if (rows < 64) fx_unwritten(to + i * 8192 + max(rows, 0) * 128, 8192 - max(rows, 0) * 128);
       if (rows <= 0) continue;
     }
+    if (!CLUSTER::template copies<IS_A>(block * (SIZE / 64) + i)) continue;
     if constexpr (fx_is_im2col<OPERAND>(0)) {
       OPERAND::load_pixels(p, map, to + i * 8192, full, outer, mn + i * 64, k);
     } else {
@@ -180,7 +198,7 @@ FX_DEVICE void fx_wgmma_load(const PROBLEM &p, const fx_tensor_map *map, const f
       at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 64 : k;
       at[1] = OPERAND::LAYOUT == FX_MN_MAJOR ? k : mn + i * 64;
       if constexpr (OPERAND::RANK > 2) OPERAND::place(p, j, batch, outer, at);
-      fx_tma_load(to + i * 8192, fx_has_tail<OPERAND>(0) && i * 64 + 64 > left ? tail : map, full, at);
+      CLUSTER::template load<IS_A>(to + i * 8192, fx_has_tail<OPERAND>(0) && i * 64 + 64 > left ? tail : map, full, at);
     }
   }
 }
@@ -194,6 +212,7 @@ struct fx_wgmma_producer {
   const fx_tile &at;            // the tile
   const fx_tensor_map *maps;    // of the launch
   const fx_tensor_map *map = maps;  // of the segment's first operand
+  int block = 0;                    // of the tile
 
   template <class OPERAND>
   FX_DEVICE const fx_tensor_map *tail(int j) const {
@@ -204,7 +223,7 @@ struct fx_wgmma_producer {
   FX_DEVICE void load_b(const PROBLEM &p, int outer, int k) {
     if constexpr (J < SEGMENT::SUMS) {
       typedef typename SEGMENT::template b<J> operand;
-      fx_wgmma_load<ENGINE::BN, operand>(p, map + 1 + J, tail<operand>(J), ring.address() + ENGINE::A_BYTES + J * ENGINE::B_BYTES, ring.full(), J, at.batch, outer, at.n, p.n() - at.n, k);
+      fx_wgmma_load<ENGINE::BN, operand, typename ENGINE::cluster, false>(p, map + 1 + J, tail<operand>(J), ring.address() + ENGINE::A_BYTES + J * ENGINE::B_BYTES, ring.full(), J, at.batch, outer, at.n, p.n() - at.n, k, block);
       load_b<SEGMENT, J + 1>(p, outer, k);
     }
   }
@@ -213,8 +232,9 @@ struct fx_wgmma_producer {
     typedef typename SEGMENT::a operand;
     fx_mbarrier_wait(ring.empty(), ring.parity ^ 1);
     fx_mbarrier_expect(ring.full(), fx_wgmma_bytes<ENGINE::BM, operand>(p.m() - at.m) + SEGMENT::SUMS * fx_wgmma_bytes<ENGINE::BN, typename SEGMENT::template b<0>>(p.n() - at.n));
-    fx_wgmma_load<ENGINE::BM, operand>(p, map, tail<operand>(0), ring.address(), ring.full(), 0, at.batch, outer, at.m, p.m() - at.m, k);
+    fx_wgmma_load<ENGINE::BM, operand, typename ENGINE::cluster, true>(p, map, tail<operand>(0), ring.address(), ring.full(), 0, at.batch, outer, at.m, p.m() - at.m, k, block);
     load_b<SEGMENT, 0>(p, outer, k);
+    ++block;
     ring.next();
   }
   template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
@@ -267,7 +287,7 @@ struct fx_wgmma_consumer {
     }
   }
   FX_DEVICE void give_back() {
-    if (before >= 0 && threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(before));
+    if (before >= 0) ENGINE::cluster::give_back(ring.empty(before));
   }
   template <class SEGMENT>
   FX_DEVICE void run(int blocks) {
@@ -535,10 +555,11 @@ struct fx_wgmma_alone {
   const fx_tensor_map *maps;  // of the launch
 
   static FX_DEVICE constexpr int staging_bytes() { return ENGINE::STAGING_BYTES; }
-  FX_DEVICE int columns() const { return fx_count_columns<ENGINE>(p); }
+  FX_DEVICE int columns() const { return (fx_count_columns<ENGINE>(p) - 1) / ENGINE::cluster::COLUMNS + 1; }
   template <class ACTION>
   FX_DEVICE void at_column(ACTION &action, int batch, int row, int column) const {
-    action.template run<ENGINE>(p, maps, fx_tile{batch, row * ENGINE::BM, column * ENGINE::BN});
+    typedef typename ENGINE::cluster cluster;
+    action.template run<ENGINE>(p, maps, fx_tile{batch, (row * cluster::ROWS + cluster::row()) * ENGINE::BM, (column * cluster::COLUMNS + cluster::column()) * ENGINE::BN});
   }
 };
 
@@ -552,32 +573,36 @@ FX_DEVICE void fx_gemm_wgmma_beside(const LIST &list, long long batches) {
   constexpr unsigned STAGING_BYTES = LIST::staging_bytes();
   const unsigned stages = fx_shared(fx_smem()), staging = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
   const ring begin = {stages, staging + CONSUMERS * 4 * STAGING_BYTES, 0, 0};
-  const int rows = fx_count_rows<ENGINE>(list.p), columns = list.columns();
+  typedef typename ENGINE::cluster cluster;  // what follows counts clusters, and tiles as many at a time
+  const unsigned first = blockIdx.x / cluster::BLOCKS, step = gridDim.x / cluster::BLOCKS;
+  const int rows = (fx_count_rows<ENGINE>(list.p) - 1) / cluster::ROWS + 1, columns = list.columns();
   const unsigned tiles = (unsigned)((long long)rows * columns * batches);
   const int group = threadIdx.x / 128;
-  if (threadIdx.x == 0) begin.begin(1, IS_PINGPONG ? 4 : 4 * CONSUMERS);
+  if (threadIdx.x == 0) begin.begin(1, (IS_PINGPONG ? 4 : 4 * CONSUMERS) * cluster::SHARING);
   fx_wgmma_start(list.maps);
+  cluster::meet();  // all blocks have their memory barriers
 
   if (group == 0) {
     fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
     if (threadIdx.x == 0) {
       fx_wgmma_load_tile<ring> load = {begin};
 #pragma unroll 1
-      for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
+      for (unsigned number = first; number < tiles; number += step) {
         const fx_tile at = fx_find_place((int)number, rows, columns);
         list.at_column(load, at.batch, at.m, at.n);
       }
     }
+    cluster::meet();  // nobody ends while others send it boxes or give it stages back
     return;
   }
 
   fx_take_registers<ENGINE::CONSUMER_REGISTERS>();
   const int consumer = group - 1;
-  const unsigned turn = IS_PINGPONG ? gridDim.x : 0;
+  const unsigned turn = IS_PINGPONG ? step : 0;
   fx_wgmma_tile<ring, LIST::IS_LAST> tile = {begin, consumer, staging + (consumer * 4 + threadIdx.x / 32 % 4) * STAGING_BYTES, 0, false};
   fx_wgmma_count_tile blocks = {0};
-  if (LIST::IS_LAST || (IS_PINGPONG && blockIdx.x < tiles)) {
-    const fx_tile at = fx_find_place((int)blockIdx.x, rows, columns);
+  if (LIST::IS_LAST || (IS_PINGPONG && first < tiles)) {
+    const fx_tile at = fx_find_place((int)first, rows, columns);
     list.at_column(blocks, at.batch, at.m, at.n);
   }
   if (IS_PINGPONG && consumer == 1) {
@@ -585,10 +610,10 @@ FX_DEVICE void fx_gemm_wgmma_beside(const LIST &list, long long batches) {
     fx_named_arrive(1, 256);  // the first consumer goes first
   }
 #pragma unroll 1
-  for (unsigned number = blockIdx.x + consumer * turn; number < tiles; number += gridDim.x + turn) {
-    tile.hands_over = number + gridDim.x < tiles;
+  for (unsigned number = first + consumer * turn; number < tiles; number += step + turn) {
+    tile.hands_over = number + step < tiles;
     if (IS_PINGPONG && !LIST::IS_LAST && tile.hands_over) {
-      const fx_tile next = fx_find_place((int)(number + gridDim.x), rows, columns);
+      const fx_tile next = fx_find_place((int)(number + step), rows, columns);
       list.at_column(blocks, next.batch, next.m, next.n);
     }
     tile.skipped = blocks.n;
@@ -596,6 +621,7 @@ FX_DEVICE void fx_gemm_wgmma_beside(const LIST &list, long long batches) {
     list.at_column(tile, at.batch, at.m, at.n);
   }
   if ((ENGINE::SLABS > 0 || !LIST::IS_LAST) && threadIdx.x % 32 == 0) fx_tma_wait<0>();
+  cluster::meet();
 }
 
 // fx_gemm_wgmma: likewise of one problem

@@ -10,6 +10,7 @@ template <class T_, class COLUMNS, int BM_, int B_TILES, int STAGES_, int CONSUM
 struct fx_wgmma_cluster {
   typedef T_ T;
   typedef COLUMNS columns;
+  typedef fx_wgmma_single cluster;  // a block copies its own slice
   static constexpr int SUMS = SUMS_, BESIDE = 1, SLABS = 0, BM = BM_, BN = COLUMNS::N, BK = 64, STAGES = STAGES_;
   static constexpr bool ALIGNED = ALIGNED_;
   static constexpr int CONSUMERS = CONSUMERS_, THREADS = 128 * (1 + CONSUMERS), WARPS = 4 * CONSUMERS;

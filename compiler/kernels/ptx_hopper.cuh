@@ -52,6 +52,21 @@ FX_DEVICE void fx_tma_load(unsigned to, const fx_tensor_map *map, unsigned barri
 #undef FX_TMA_LOAD
 }
 
+// fx_tma_load_cluster: as fx_tma_load, to the same place in shared memory of every block of the cluster whose bit is set, where the memory barrier at the same place is told of the bytes
+template <int RANK>
+FX_DEVICE void fx_tma_load_cluster(unsigned to, const fx_tensor_map *map, unsigned barrier, const int (&at)[RANK], unsigned short blocks) {
+  static_assert(RANK >= 2 && RANK <= 5, "no such tensor map");
+#define FX_TMA_LOAD(rank, coordinates, ...) \
+  asm volatile("cp.async.bulk.tensor." rank "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {" coordinates "}], [%2], %3;" ::"r"(to), \
+               "l"(map), "r"(barrier), "h"(blocks), __VA_ARGS__ \
+               : "memory")
+  if constexpr (RANK == 2) FX_TMA_LOAD("2", "%4, %5", "r"(at[0]), "r"(at[1]));
+  if constexpr (RANK == 3) FX_TMA_LOAD("3", "%4, %5, %6", "r"(at[0]), "r"(at[1]), "r"(at[2]));
+  if constexpr (RANK == 4) FX_TMA_LOAD("4", "%4, %5, %6, %7", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]));
+  if constexpr (RANK == 5) FX_TMA_LOAD("5", "%4, %5, %6, %7, %8", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]));
+#undef FX_TMA_LOAD
+}
+
 // fx_tma_load_im2col: starts copying a column of pixels by a tensor map in im2col mode: from the pixel at these coordinates on (the channel, the innermost spatial axis first, the image), row by row of the map's
 // bounding box and image by image; each is read so far behind its place as the offsets say, zeros for what lies outside the tensor; the barrier is told of the bytes. The channel is a multiple of 16 bytes.
 template <int RANK>

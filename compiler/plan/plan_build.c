@@ -191,6 +191,7 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
         struct terms smem = {.a = a}, of_cluster = {.a = a}, need = phases_needs(a, c, phases, d->n, i);
         terms_constant(&smem, f->smem_bytes);
         if (f->splits_k) launch_cluster(&of_cluster, c, phases, f);
+        if (f->cluster_m) terms_constant(&of_cluster, f->cluster_m * f->cluster_n);
         if (f->spread) terms_constant(&of_cluster, f->spread);
         variants[i] = (struct fx_variant){.entry = d->entries[i].name,
             .number = d->entries[i].number,

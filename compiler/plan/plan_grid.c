@@ -34,17 +34,17 @@ bool launch_is_beside(const struct launch *l, const struct config *f) {
     return l->n_beside > 1 && (f->takes_maps || f->is_skinny);
 }
 
-/* Tiles of a contraction, or of all those beside it. */
+/* Tiles of a contraction, or of all those beside it; where clusters share operands, as many at a time. */
 static void tiles(struct terms *x, const struct kernel *k, const struct launch *l, const struct config *f) {
     const struct gemm_shape *s = &l->kernel->gemm;
     const int v = (int)(f - l->kernel->configs), n = launch_is_beside(l, f) ? l->n_beside : 1;
     terms_size(x, k, s->m.axes, s->m.n);
-    terms_constant(x, f->tile_m);
+    terms_constant(x, f->tile_m * (f->cluster_m ? f->cluster_m : 1));
     terms_op(x, FX_T_CDIV);
     for (int i = 0; i < n; i++) {
         const struct launch *each = n > 1 ? &l->beside[i] : l;
         terms_size(x, k, each->kernel->gemm.n.axes, each->kernel->gemm.n.n);
-        terms_constant(x, n > 1 ? each->kernel->configs[v].tile_n : f->tile_n);
+        terms_constant(x, n > 1 ? each->kernel->configs[v].tile_n : f->tile_n * (f->cluster_n ? f->cluster_n : 1));
         terms_op(x, FX_T_CDIV);
         if (i) terms_op(x, FX_T_ADD);
     }
@@ -149,6 +149,20 @@ void launch_pieces(
     terms_op(x, FX_T_MUL);
 }
 
+/* Clusters that run at once, of the SMs: those of more than two blocks do not reach every one. */
+static void resident_clusters(struct terms *x, int blocks) {
+    terms_push(x, FX_T_SM_COUNT, 0);
+    if (blocks < 2) return;
+    if (blocks > 2) {
+        terms_constant(x, 10);
+        terms_op(x, FX_T_MUL);
+    }
+    terms_constant(x, blocks > 2 ? 11 * blocks : blocks);
+    terms_op(x, FX_T_DIV);
+    terms_constant(x, 1);
+    terms_op(x, FX_T_MAX);
+}
+
 /* The grid of configuration f: blocks that walk over tiles are no more than SMs. */
 void launch_blocks(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     launch_grid(x, c, l, f);
@@ -158,7 +172,7 @@ void launch_blocks(struct terms *x, const struct scheduled_graph *c, const struc
     }
     if (!f->takes_maps) return;
     if (f->piece) launch_pieces(x, c, l, f);
-    terms_push(x, FX_T_SM_COUNT, 0);
+    resident_clusters(x, f->cluster_m * f->cluster_n);
     if (f->piece) {
         terms_constant(x, f->min_blocks);
         terms_op(x, FX_T_MUL);
@@ -168,6 +182,10 @@ void launch_blocks(struct terms *x, const struct scheduled_graph *c, const struc
         terms_op(x, FX_T_DIV);
     }
     terms_op(x, FX_T_MIN);
+    if (f->cluster_m) {
+        terms_constant(x, f->cluster_m * f->cluster_n);
+        terms_op(x, FX_T_MUL);
+    }
     if (f->splits_k) {
         launch_cluster(x, c, l, f);
         terms_op(x, FX_T_MUL);
@@ -200,6 +218,84 @@ static void tile_cost(struct terms *x, const struct kernel *k, const struct gemm
     terms_op(x, FX_T_MUL);
 }
 
+/* PARTS times the lines that a block of k of one side of a tile takes of the L2 cache, the tile's rows or columns on
+ * average as many as all are. */
+static void side_lines(
+    struct terms *x, const struct kernel *k, const struct gemm_shape *s, const struct segment *e, const struct config *f,
+    bool is_a) {
+    const struct axis_list *mn = is_a ? &s->m : &s->n, *line = gemm_line_labels(s, e, is_a ? &e->a : &e->b[0], is_a);
+    const int below = f->cluster_m ? f->cluster_m : 1, beside = f->cluster_n ? f->cluster_n : 1;
+    terms_size(x, k, mn->axes, mn->n);
+    terms_constant(x, PARTS * (is_a ? 1 : e->n_sums));
+    terms_op(x, FX_T_MUL);
+    terms_size(x, k, mn->axes, mn->n);
+    terms_constant(x, is_a ? f->tile_m * below : f->tile_n * beside);
+    terms_op(x, FX_T_CDIV);
+    if (below * beside > 1) {
+        terms_constant(x, below * beside);
+        terms_op(x, FX_T_MUL);
+    }
+    terms_op(x, FX_T_CDIV);
+    if (!line) return;
+    terms_constant(x, 0);
+    terms_size(x, k, line->axes, line->n);
+    terms_constant(x, f->tile_k);
+    terms_op(x, FX_T_MOD);
+    terms_op(x, FX_T_LT);
+    terms_constant(x, SPLIT_LINE - WHOLE_LINE);
+    terms_op(x, FX_T_MUL);
+    add_constant(x, WHOLE_LINE);
+    terms_op(x, FX_T_MUL);
+    terms_constant(x, WHOLE_LINE);
+    terms_op(x, FX_T_DIV);
+}
+
+/* The same of a configuration that the L2 cache feeds: the formula of gemm.c. */
+static void fed_cost(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    const struct kernel *k = c->graph->kernel;
+    const struct gemm_shape *s = &l->kernel->gemm;
+    for (int i = 0; i < s->n_segments; i++) {
+        const struct segment *e = segment_by_maps(&s->segments[i]);
+        side_lines(x, k, s, e, f, true);
+        side_lines(x, k, s, e, f, false);
+        terms_op(x, FX_T_ADD);
+        launch_grid(x, c, l, f);
+        if (f->cluster_m) {
+            terms_constant(x, f->cluster_m * f->cluster_n);
+            terms_op(x, FX_T_MUL);
+        }
+        if (f->splits_k) {
+            launch_cluster(x, c, l, f);
+            terms_op(x, FX_T_MUL);
+        }
+        terms_push(x, FX_T_SM_COUNT, 0);
+        terms_op(x, FX_T_MIN);
+        terms_constant(x, LEAST_FED);
+        terms_op(x, FX_T_MAX);
+        terms_op(x, FX_T_MUL);
+        terms_constant(x, MAP_LINE);
+        terms_op(x, FX_T_MUL);
+        terms_constant(x, c->graph->cx->arch->l2_bytes);
+        terms_op(x, FX_T_DIV);
+        terms_constant(x, llround(PARTS * 2.0 * f->tile_m * f->tile_n * e->n_sums * f->tile_k / f->rate));
+        terms_op(x, FX_T_MAX);
+        terms_size(x, k, e->k.axes, e->k.n);
+        terms_constant(x, f->tile_k);
+        terms_op(x, FX_T_CDIV);
+        terms_op(x, FX_T_MUL);
+        if (e->k_outer.n) {
+            terms_size(x, k, e->k_outer.axes, e->k_outer.n);
+            terms_op(x, FX_T_MUL);
+        }
+        if (i) terms_op(x, FX_T_ADD);
+    }
+    if (f->splits_k) {
+        launch_cluster(x, c, l, f);
+        terms_op(x, FX_T_CDIV);
+    }
+    add_constant(x, llround(PARTS * (f->of_tile + f->exchange)));
+}
+
 /* Tiles the busiest SM does, times what a tile costs; where epilogues are priced apart, by the formula of gemm.c. */
 static void cost(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     const struct kernel *k = c->graph->kernel;
@@ -217,8 +313,14 @@ static void cost(struct terms *x, const struct scheduled_graph *c, const struct 
         launch_cluster(x, c, l, f);
         terms_op(x, FX_T_MUL);
     }
-    terms_push(x, FX_T_SM_COUNT, 0);
+    resident_clusters(x, f->cluster_m * f->cluster_n);
     terms_op(x, FX_T_CDIV);
+    if (f->is_fed) {
+        fed_cost(x, c, l, f);
+        terms_op(x, FX_T_MUL);
+        add_constant(x, llround(PARTS * f->at_end));
+        return;
+    }
     if (!epilogue) {
         terms_constant(x, (int64_t)llround(1000.0 * f->tile_m * f->tile_n / f->rate));
         terms_op(x, FX_T_MUL);
@@ -233,11 +335,6 @@ static void cost(struct terms *x, const struct scheduled_graph *c, const struct 
         terms_op(x, FX_T_MAX);
     } else {
         add_constant(x, epilogue);
-    }
-    if (f->splits_k) {
-        launch_cluster(x, c, l, f);
-        terms_op(x, FX_T_CDIV);
-        add_constant(x, llround(PARTS * f->exchange));
     }
     terms_op(x, FX_T_MUL);
     if (f->hides_epilogue) add_constant(x, epilogue);

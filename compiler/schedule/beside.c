@@ -67,7 +67,7 @@ static struct config *find_config(struct scheduled *s, const struct config *f) {
 static bool add_entry(struct cx *cx, struct scheduled_graph *c, struct scheduled *const *kernels, int n,
     const struct config *f, struct config (*configs)[MAX_VARIANTS], int v) {
     int smem = 0, min_blocks = f->min_blocks, stages = f->stages;
-    if (f->splits_k) return false;
+    if (f->splits_k || f->cluster_m) return false;
     for (int i = 0; i < n; i++) {
         const struct config *own = find_config(kernels[i], f);
         if (!own || !config_is_possible(cx, c, kernels[i], own)) return false;

@@ -477,18 +477,66 @@ double gemm_epilogue_cycles(int elements, int warpgroups, int n_sums, double ins
 /* Whether the copies of a configuration bring o, so that nothing is computed. */
 static bool is_copied(const struct config *f, const struct operand *o) { return f->takes_maps && o->window; }
 
+const struct axis_list *gemm_line_labels(
+    const struct gemm_shape *shape, const struct segment *e, const struct operand *o, bool is_a) {
+    if (o->window || o->is_computed) return NULL;
+    return o->layout == LAYOUT_K_MAJOR ? &e->k : is_a ? &shape->m : &shape->n;
+}
+
+/* What a row of a box of an operand costs, in lines of the L2 cache. */
+static double lines_of_row(
+    const struct graph *g, const struct gemm_shape *shape, const struct segment *e, bool is_a, int box) {
+    const struct axis_list *l = gemm_line_labels(shape, e, is_a ? &e->a : &e->b[0], is_a);
+    return l && fmod(nominal_size(g, l->axes, l->n), box) != 0 ? (double)SPLIT_LINE / WHOLE_LINE : 1;
+}
+
+/* Blocks of clusters, a multiple of theirs, that run at once: those of more than two do not reach every SM. */
+static double resident_blocks(double sms, int cluster) {
+    double clusters = floor(cluster > 2 ? sms * 10 / (11 * cluster) : sms / cluster);
+    return cluster * (clusters > 1 ? clusters : 1);
+}
+
+/* Cycles that an SM takes for a block of k of a tile, of which `rows` by `cols` have so many rows and columns: to
+ * multiply it, or for the L2 cache to bring its lines to all that are busy. plan_grid.c has the same as an
+ * expression. */
+static double block_cycles(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
+    const struct config *f, double rows, double cols, double busy) {
+    double products = 2.0 * f->tile_m * f->tile_n * e->n_sums * f->tile_k / f->rate,
+           bytes = f->tile_k * (double)fx_dtype_bits(shape->a_dtype) / 8,
+           m = nominal_size(g, shape->m.axes, shape->m.n) / rows / (f->cluster_n ? f->cluster_n : 1),
+           n = nominal_size(g, shape->n.axes, shape->n.n) / cols / (f->cluster_m ? f->cluster_m : 1),
+           lines = m * lines_of_row(g, shape, e, true, f->tile_k) +
+                   n * e->n_sums * lines_of_row(g, shape, e, false, f->tile_k),
+           fed = lines * bytes * (busy > LEAST_FED ? busy : LEAST_FED) / g->cx->arch->l2_bytes;
+    return products > fed ? products : fed;
+}
+
+/* Cycles of a tile of another engine until its first stage is there. */
+static const double COPIED_BEGIN = 1500;
+
+/* Whether the mainloop of another engine does nothing but copy operands of segment e by whole lines. */
+static bool is_copied_whole(
+    const struct graph *g, const struct scheduled *s, const struct config *f, const struct segment *e) {
+    bool is_computed = e->a.is_computed;
+    for (int j = 0; j < e->n_sums; j++) is_computed |= e->b[j].is_computed;
+    return g->cx->arch->l2_bytes && f->is_aligned && !f->takes_maps && !s->chain && !is_computed && !s->gemm.is_split &&
+           f->tile_k * fx_dtype_bits(s->gemm.a_dtype) == MAP_LINE * 8;
+}
+
 /* Cycles of all SMs for a configuration: rounds of tiles, each all the segments and an epilogue; `others`: columns of
  * tiles of the same launch that are another kernel's. Two tiles in turns take as long as their mainloops, or half of
  * all they do. */
 static double tile_cycles(const struct graph *g, const struct scheduled *s, const struct config *f, double epilogue,
     double others, double *flops, double *computed_ops) {
     const struct gemm_shape *shape = &s->gemm;
+    const int below = f->cluster_m ? f->cluster_m : 1, beside = f->cluster_n ? f->cluster_n : 1;
     double sms = g->cx->arch->sms, batches = nominal_size(g, shape->batch.axes, shape->batch.n),
            m = nominal_size(g, shape->m.axes, shape->m.n), n = nominal_size(g, shape->n.axes, shape->n.n);
-    double rows = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m),
-           own = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), cols = own + others,
-           blocks = f->splits_k ? arch_cluster_blocks(g->cx->arch, batches * rows * cols) : 1,
-           rounds = (double)(int64_t)((batches * rows * cols * blocks + sms - 1) / sms), tile = 0;
+    double rows = ceil(m / (f->tile_m * below)) * below, own = ceil(n / (f->tile_n * beside)) * beside,
+           cols = own + others, tiles = batches * rows * cols,
+           blocks = f->splits_k ? arch_cluster_blocks(g->cx->arch, tiles) : 1,
+           rounds = ceil(tiles * blocks / resident_blocks(sms, below * beside)), tile = 0;
+    bool begins = false;
     *flops = *computed_ops = 0;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = f->takes_maps ? segment_by_maps(&shape->segments[i]) : &shape->segments[i];
@@ -496,12 +544,18 @@ static double tile_cycles(const struct graph *g, const struct scheduled *s, cons
                k = inner * outer, walked = k;
         if (e != &shape->segments[i]) /* of a few channels most of a block is wasted */
             walked = ceil(inner / f->tile_k) * f->tile_k * outer;
-        tile += 2.0 * f->tile_m * f->tile_n * e->n_sums * walked / f->rate;
+        begins |= is_copied_whole(g, s, f, e);
+        if (f->is_fed || begins)
+            tile += ceil(inner / f->tile_k) * outer *
+                    block_cycles(g, shape, e, f, rows, own, tiles * blocks < sms ? tiles * blocks : sms);
+        else tile += 2.0 * f->tile_m * f->tile_n * e->n_sums * walked / f->rate;
         *flops += 2 * batches * m * n * k * e->n_sums;
         if (!is_copied(f, &e->a)) *computed_ops += batches * k * m * own * e->a.ops;
         for (int j = 0; j < e->n_sums; j++)
             if (!is_copied(f, &e->b[j])) *computed_ops += batches * k * n * rows * e->b[j].ops;
     }
+    if (f->is_fed) return sms * (rounds * (tile / blocks + f->of_tile + f->exchange) + f->at_end);
+    if (begins) return sms * rounds * (tile + epilogue + COPIED_BEGIN);
     if (!f->hides_epilogue) return sms * rounds * ((tile + epilogue) / blocks + f->exchange);
     double both = (tile + epilogue) / 2;
     return sms * (rounds * (both > tile ? both : tile) + epilogue);

@@ -69,6 +69,8 @@ struct config { /* one entry point: a tile and what it assumes */
     bool takes_maps;     /* operands come by tensor maps; blocks walk over tiles, one an SM */
     bool stores_boxes;   /* what is stored goes by tensor maps, too */
     bool splits_k;       /* a cluster of blocks computes a tile, each a slice of k */
+    int cluster_m, cluster_n; /* blocks of a cluster have tiles below each other, which share B, and beside each other,
+                                 which share A; 0: there are no clusters */
     int spread;          /* of the row driver: blocks of a cluster that share the rows of a block; 0: none do */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
     int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */
@@ -90,6 +92,8 @@ struct config { /* one entry point: a tile and what it assumes */
     double rate;         /* flops a cycle and SM the mainloop sustains, for the price */
     double epilogue;     /* cycles of a tile's epilogue, where configurations are chosen by them; else 0 */
     double exchange;     /* cycles of what blocks of a cluster send each other, where they split k */
+    bool is_fed;         /* its mainloop is as fast as the L2 cache feeds it, or as `rate` says */
+    double of_tile, at_end; /* likewise: cycles of a tile beside its mainloop, and of a launch */
     bool hides_epilogue; /* it runs under the mainloop of another tile */
 };
 
@@ -282,6 +286,13 @@ void gemm_choose_layout(const struct graph *g, const struct partition *p, const 
 double gemm_computed_seconds(const struct graph *g, double ops);
 /* Cycles that warpgroups take for the epilogue of a tile: `instructions` an element, beside staging its sums. */
 double gemm_epilogue_cycles(int elements, int warpgroups, int n_sums, double instructions);
+/* How many SMs at least share what the L2 cache brings in a cycle: fewer do not get more each. Bytes of a line. What a
+ * row of a box that begins within a line costs, in 32nds of one that does not: it is two requests. */
+enum { LEAST_FED = 73, MAP_LINE = 128, WHOLE_LINE = 32, SPLIT_LINE = 53 };
+/* Of an operand that tensor maps bring: the extent whose rest of a box decides whether rows of its boxes begin within a
+ * line of 128 bytes, so that each is two requests to the L2 cache; NULL where none is known to. */
+const struct axis_list *gemm_line_labels(
+    const struct gemm_shape *shape, const struct segment *e, const struct operand *o, bool is_a);
 int gemm_vector(const struct graph *g, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
 /* Gives kernels beside each other, of parallel configurations, the price of one launch, and returns it. */

@@ -14,9 +14,10 @@ bool schedule_mma_configure(const struct graph *, const struct partition *, stru
 
 enum { WARPGROUP = 128, K_BYTES = 128, MOST_STAGES = 8, LEAST_STAGES = 3, MOST_COLUMNS = 256, MOST_BOXES = 2 };
 
-/* A tile: its place in the table is its rank where two would do. The rates are an H200's at the clock that it keeps up
- * through long products, without epilogues, tests/bench/gemm16.py; where k is split, what an SM has of the L2 cache
- * when all of them read different operands, 38 bytes a cycle. */
+/* A tile: its place in the table is its rank where two would do. Rates are what tensor cores and shared memory allow; how
+ * fast the L2 cache feeds a tile is counted besides. Those of one sum, and the cycles below, are fitted to times of 206
+ * products of 16-bit floats by every tile, small and large, on an H100, the card's clock taken as 1650 MHz; those of
+ * several sums follow from what they do beside each other. */
 static const struct wgmma_tile {
     int bm, bn;
     int consumers; /* warpgroups that multiply */
@@ -28,28 +29,41 @@ static const struct wgmma_tile {
     double rate_tf32;          /* likewise of tf32, tests/bench/gemm32.py on an H100, brought to that clock */
     bool stores_any;           /* there is one whose stores may lie anyhow, too */
     bool splits_k;             /* a cluster computes it, each block a slice of k: driver_wgmma_cluster.cuh */
+    int cluster_m, cluster_n;  /* as in struct config: driver_wgmma_shared.cuh */
 } tiles[] = {
-    {128, 128, 2, true, 1, 1, 32, 3300, 3300, 1650, true, false},
-    {128, 192, 2, true, 1, 1, 32, 3300, 3300, 1850, false, false},
-    {128, 256, 2, false, 1, 1, 32, 3310, 3310, 1720, false, false},
-    {192, 192, 3, false, 1, 1, 32, 3280, 3280, 1760, false, false},
-    {64, 128, 2, true, 1, 1, 64, 2700, 2700, 1070, false, false},
-    {64, 64, 2, true, 1, 1, 32, 1770, 1770, 725, true, false},
-    {64, 256, 2, true, 1, 1, 32, 3000, 3000, 0, false, false},
-    {128, 64, 2, true, 1, 1, 32, 2720, 2720, 0, false, false},
-    {128, 64, 2, true, 2, 2, 32, 2900, 2600, 1300, false, false},
-    {64, 128, 2, true, 2, 2, 32, 3080, 2600, 1720, false, false},
-    {128, 128, 2, false, 2, 3, 32, 3300, 3300, 1800, true, false},
-    {64, 64, 2, true, 2, 2, 64, 2480, 1700, 1400, false, false},
-    {128, 64, 2, false, 3, 4, 32, 2670, 2150, 1300, true, false},
-    {64, 64, 1, false, 1, 1, 64, 1220, 1220, 0, false, true},
-    {64, 128, 1, false, 1, 1, 64, 1620, 1620, 0, false, true},
-    {128, 64, 2, false, 1, 1, 64, 1620, 1620, 0, false, true},
-    {128, 128, 2, false, 1, 1, 64, 2430, 2430, 0, false, true},
+    {128, 128, 2, true, 1, 1, 32, 3900, 3900, 1650, true, false, 0, 0},
+    {128, 192, 2, true, 1, 1, 32, 3750, 3750, 1850, false, false, 0, 0},
+    {128, 256, 2, false, 1, 1, 32, 3730, 3730, 1720, false, false, 0, 0},
+    {192, 192, 3, false, 1, 1, 32, 3150, 3150, 1760, false, false, 0, 0},
+    {64, 128, 2, true, 1, 1, 64, 3210, 3210, 1070, false, false, 0, 0},
+    {64, 64, 2, true, 1, 1, 32, 2040, 2040, 725, true, false, 0, 0},
+    {64, 256, 2, true, 1, 1, 32, 3370, 3370, 0, false, false, 0, 0},
+    {128, 64, 2, true, 1, 1, 32, 2540, 2540, 0, false, false, 0, 0},
+    {256, 128, 2, false, 1, 1, 32, 3610, 3610, 0, false, false, 0, 0},
+    {192, 128, 3, false, 1, 1, 32, 3310, 3310, 0, false, false, 0, 0},
+    {64, 192, 2, true, 1, 1, 32, 3180, 3180, 0, false, false, 0, 0},
+    {128, 128, 2, false, 1, 1, 32, 3670, 3670, 0, false, false, 0, 0},
+    {128, 128, 2, true, 1, 1, 32, 3290, 3290, 0, false, false, 1, 4},
+    {128, 128, 2, true, 1, 1, 32, 2890, 2890, 0, false, false, 1, 2},
+    {128, 256, 2, false, 1, 1, 32, 3630, 3630, 0, false, false, 2, 1},
+    {64, 128, 2, true, 1, 1, 64, 1920, 1920, 0, false, false, 2, 1},
+    {128, 64, 2, true, 2, 2, 32, 3150, 2800, 1300, false, false, 0, 0},
+    {64, 128, 2, true, 2, 2, 32, 3380, 2800, 1720, false, false, 0, 0},
+    {128, 128, 2, false, 2, 3, 32, 3650, 3650, 1800, true, false, 0, 0},
+    {64, 64, 2, true, 2, 2, 64, 2700, 1850, 1400, false, false, 0, 0},
+    {128, 64, 2, false, 3, 4, 32, 2900, 2350, 1300, true, false, 0, 0},
+    {64, 64, 1, false, 1, 1, 64, 1490, 1490, 0, false, true, 0, 0},
+    {64, 128, 1, false, 1, 1, 64, 1970, 1970, 0, false, true, 0, 0},
+    {128, 64, 2, false, 1, 1, 64, 1320, 1320, 0, false, true, 0, 0},
+    {128, 128, 2, false, 1, 1, 64, 3020, 3020, 0, false, true, 0, 0},
 };
 
-/* Of what blocks of a cluster send each other, beside the mainloop: cycles, and bytes of a tile's sums a cycle. */
-static const double EXCHANGE_LATENCY = 2000, EXCHANGE_BYTES = 20;
+/* Likewise: instructions an element to store a sum, beside staging it; cycles by which a launch of clusters begins
+ * later. */
+static const double STORED = 5, CLUSTER_CYCLES = 1270;
+
+/* Of what blocks of a cluster send each other: bytes of a tile's sums a cycle. */
+static const double EXCHANGE_BYTES = 10.8;
 
 /* ---- tensor maps ---- */
 
@@ -168,9 +182,9 @@ bool are_mappable(const struct graph *g, const struct gemm_shape *shape, bool ha
 
 /* Tiles of f32 in parts: a stage has one part of every operand. Rates are those of f32. */
 static const struct wgmma_tile split_tiles[] = {
-    {128, 128, 2, false, 1, 1, 32, 550, 550, 0, true, false},
-    {128, 64, 2, false, 1, 1, 32, 450, 450, 0, true, false},
-    {128, 64, 2, false, 2, 2, 32, 520, 450, 0, true, false},
+    {128, 128, 2, false, 1, 1, 32, 550, 550, 0, true, false, 0, 0},
+    {128, 64, 2, false, 1, 1, 32, 450, 450, 0, true, false, 0, 0},
+    {128, 64, 2, false, 2, 2, 32, 520, 450, 0, true, false, 0, 0},
 };
 
 /* By the formulas of driver_wgmma.cuh, driver_split.cuh and driver_wgmma_cluster.cuh. */
@@ -255,9 +269,32 @@ static const char *engine(
     if (e->splits_k)
         return arena_printf(&g->cx->arena, "fx_wgmma_cluster<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s>", type, e->bn,
             e->bm, b_tiles, stages, e->consumers, n_sums, is_aligned);
-    return arena_printf(&g->cx->arena, "fx_wgmma<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %s>", type,
+    const char *cluster = "";
+    if (e->cluster_m) cluster = arena_printf(&g->cx->arena, ", fx_wgmma_shared<%d, %d>", e->cluster_m, e->cluster_n);
+    return arena_printf(&g->cx->arena, "fx_wgmma<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %s%s>", type,
         beside * e->bn, beside, e->bm, b_tiles, stages, e->consumers, e->is_pingpong ? "true" : "false", n_sums, chunk,
-        slabs, is_aligned);
+        slabs, is_aligned, cluster);
+}
+
+/* What the tile of an entry is called: beside its extents, how blocks of a cluster share it or their operands, and
+ * whether consumers stand side by side where others of these extents take turns. */
+static const char *suffix(const struct graph *g, const struct wgmma_tile *e, bool stores_any) {
+    bool has_other = false;
+    for (const struct wgmma_tile *t = tiles; t < e && e < tiles + sizeof tiles / sizeof *tiles; t++)
+        has_other |= t->bm == e->bm && t->bn == e->bn && t->least_sums == e->least_sums && t->is_pingpong;
+    const char *cluster = e->cluster_m ? arena_printf(&g->cx->arena, "_%dx%d", e->cluster_m, e->cluster_n) : "",
+               *side = has_other && !e->is_pingpong && !e->splits_k ? "_side" : "";
+    return arena_printf(&g->cx->arena, "%dx%d_wgmma%s%s%s%s", e->bm, e->bn, e->splits_k ? "_cluster" : "", cluster,
+        side, stores_any ? "_any" : "");
+}
+
+/* What its consumers and blocks do, for people. */
+static const char *roles(const struct graph *g, const struct wgmma_tile *e) {
+    if (e->splits_k) return "a cluster along k";
+    const char *cluster = "";
+    if (e->cluster_m) cluster = arena_printf(&g->cx->arena, ", clusters of %d x %d tiles", e->cluster_m, e->cluster_n);
+    return arena_printf(&g->cx->arena, "%d consumers %s%s", e->consumers,
+        e->is_pingpong ? "in turns" : "side by side", cluster);
 }
 
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
@@ -280,6 +317,8 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     if (stages < LEAST_STAGES + is_split) return;
     const double rate = is_tf32 ? e->rate_tf32 : b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart;
     const int k = K_BYTES / (is_tf32 ? 4 : 2);
+    const double epilogue = gemm_epilogue_cycles(e->bm * e->bn, e->is_pingpong ? 1 : e->consumers, n_sums,
+        instructions + (is_split ? 0 : STORED * n_sums));
     struct config *c = config_next(s);
     if (!c) return;
     *c = (struct config){.is_aligned = true,
@@ -296,18 +335,19 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums, slabs),
         .vector = vector,
         .rate = rate,
-        .epilogue = gemm_epilogue_cycles(e->bm * e->bn, e->is_pingpong ? 1 : e->consumers, n_sums, instructions),
+        .epilogue = epilogue,
+        .is_fed = !is_split && g->cx->arch->l2_bytes > 0,
+        .of_tile = e->is_pingpong ? 0 : epilogue,
+        .at_end = (e->is_pingpong ? epilogue : 0) + (e->cluster_m || e->splits_k ? CLUSTER_CYCLES : 0),
         .hides_epilogue = e->is_pingpong,
         .splits_k = e->splits_k,
-        .exchange = e->splits_k ? EXCHANGE_LATENCY + e->bm * e->bn * n_sums * sizeof(float) / EXCHANGE_BYTES : 0,
-        .suffix = arena_printf(&g->cx->arena, "%dx%d_wgmma%s%s", e->bm, e->bn, e->splits_k ? "_cluster" : "",
-            stores_any ? "_any" : ""),
+        .cluster_m = e->cluster_m,
+        .cluster_n = e->cluster_n,
+        .exchange = e->splits_k ? e->bm * e->bn * n_sums * sizeof(float) / EXCHANGE_BYTES : 0,
+        .suffix = suffix(g, e, stores_any),
         .engine = engine(g, s, e, b_tiles, stages, beside, chunk, slabs, stores_any),
-        .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %s%s", is_split ? "f32 in parts " : is_tf32 ? "tf32 " : "",
-            e->bm, e->bn, k, stages,
-            e->splits_k ? "a cluster along k"
-                        : arena_printf(&g->cx->arena, "%d consumers %s", e->consumers,
-                              e->is_pingpong ? "in turns" : "side by side"),
+        .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %s%s",
+            is_split ? "f32 in parts " : is_tf32 ? "tf32 " : "", e->bm, e->bn, k, stages, roles(g, e),
             stores_any ? ", stores of any alignment" : "")};
 }
 

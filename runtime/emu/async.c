@@ -325,7 +325,8 @@ static const char *row_of(const struct emu_map *m, const long long *at, long lon
 
 /* The row of a box that begins at these coordinates, to shared memory or, without a barrier, from there. */
 static void copy_row(
-    struct fiber *f, const struct emu_map *m, unsigned shared, const long long *at, unsigned barrier, const void *pc) {
+    struct fiber *f, const struct emu_map *m, unsigned shared, const long long *at, unsigned barrier, bool is_sent,
+    const void *pc) {
     long long per_piece = PIECE / m->bytes, end;
     const char *row = row_of(m, at, &end);
     for (int i = 0; i < m->box[0] / per_piece; i++) {
@@ -340,6 +341,7 @@ static void copy_row(
                                 .n_valid = valid * m->bytes,
                                 .is_tf32 = m->is_tf32,
                                 .barrier = barrier,
+                                .is_sent = is_sent,
                                 .pc = pc});
         else if (valid) /* an H100 writes the whole of a piece that has an element of the tensor */
             machine_send(f, &(struct copy){.to = (char *)(uintptr_t)there,
@@ -352,7 +354,7 @@ static void copy_row(
 
 /* All rows of a box. */
 static void copy_box(struct emu_thread *self, unsigned shared, const void *map, unsigned barrier, const int *at,
-    int rank, const void *pc) {
+    int rank, bool is_sent, const void *pc) {
     enum { ALIGN = 1024 };
     struct fiber *f = fiber_of(self);
     struct emu_map m;
@@ -371,7 +373,7 @@ static void copy_box(struct emu_thread *self, unsigned shared, const void *map, 
         long long first[FX_MAX_MAP_RANK] = {at[0]};
         unsigned rest = r;
         for (int i = 1; i < rank; i++) first[i] = (long long)at[i] + rest % m.box[i], rest /= m.box[i];
-        copy_row(f, &m, shared + r * row_bytes, first, barrier, pc);
+        copy_row(f, &m, shared + r * row_bytes, first, barrier, is_sent, pc);
     }
 }
 
@@ -407,7 +409,7 @@ static void copy_pixels(struct emu_thread *self, unsigned shared, const void *ma
         long long first[FX_MAX_MAP_RANK];
         int i = 0;
         for (int d = 0; d < rank; d++) first[d] = pixel[d] + (d && d < rank - 1 ? offset[d - 1] : 0);
-        copy_row(f, &m, shared + r * row_bytes, first, barrier, pc);
+        copy_row(f, &m, shared + r * row_bytes, first, barrier, false, pc);
         for (; i < rank - 2; i++) {
             pixel[1 + i] += m.steps[i];
             if (pixel[1 + i] <= last_pixel(&m, i)) break;
@@ -426,16 +428,28 @@ void call_pixels(struct emu_thread *self, unsigned to, const void *map, unsigned
     if (!machine_now->schedule.is_late && !self->is_watched) land_boxes(f->warp->block, b);
 }
 
-void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank) {
-    struct fiber *f = fiber_of(self);
-    struct mbarrier *b = find_mbarrier(f->warp->block, barrier);
-    if (!b) machine_fail(machine_now, CALLER, "copies a box for a memory barrier that there is not");
-    copy_box(self, to, map, barrier, at, rank, CALLER);
-    if (!machine_now->schedule.is_late && !self->is_watched) land_boxes(f->warp->block, b);
+/* To block b, whose first thread passes for who copies where another block does. */
+static void box_to(struct emu_block *b, struct emu_thread *self, unsigned to, const void *map, unsigned barrier,
+    const int *at, int rank, const void *pc) {
+    const bool is_sent = b != fiber_of(self)->warp->block;
+    struct mbarrier *m = find_mbarrier(b, barrier);
+    if (!m) machine_fail(machine_now, pc, "copies a box for a memory barrier that there is not");
+    copy_box(is_sent ? &b->warps[0].fibers[0].view : self, to, map, barrier, at, rank, is_sent, pc);
+    if (!machine_now->schedule.is_late && !self->is_watched) land_boxes(b, m);
+}
+
+void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank,
+    unsigned blocks) {
+    if (!blocks) box_to(fiber_of(self)->warp->block, self, to, map, barrier, at, rank, CALLER);
+    for (unsigned i = 0; blocks >> i; i++) {
+        unsigned place = barrier + (i + 1) * EMU_WINDOW;
+        if (blocks >> i & 1)
+            box_to(block_at(fiber_of(self), &place, CALLER), self, to, map, barrier, at, rank, CALLER);
+    }
 }
 
 void call_send(struct emu_thread *self, unsigned from, const void *map, const int *at, int rank) {
-    copy_box(self, from, map, 0, at, rank, CALLER);
+    copy_box(self, from, map, 0, at, rank, false, CALLER);
 }
 
 /* ---- products of warpgroups ---- */

@@ -51,8 +51,8 @@ struct emu_calls { /* `self` is the thread that calls */
     void (*mbarrier)(struct emu_thread *self, enum emu_mbarrier what, unsigned at,
         unsigned value); /* arrivals, bytes, nothing, parity */
     void (*named)(struct emu_thread *self, int number, int threads, int waits); /* a named barrier */
-    void (*box)(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at,
-        int rank); /* asynchronous */
+    void (*box)(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank,
+        unsigned blocks); /* asynchronous; to these of the cluster, a bit each; 0: to its own */
     void (*pixels)(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at,
         const unsigned short *offset, int rank); /* likewise a column of pixels */
     void (*send)(struct emu_thread *self, unsigned from, const void *map, const int *at,

@@ -125,6 +125,7 @@ struct copy { /* an asynchronous copy under way */
     int n_valid;            /* of those; the rest are zeros */
     unsigned barrier; /* of a box: whom it is told to when it lands, or EMU_SENT; 0: it is waited for by its group */
     bool is_tf32;           /* f32, rounded to tf32 as they land */
+    bool is_sent;           /* by another block of the cluster, to this fiber's */
     bool has_landed;        /* as soon as it was asked for; watched it is waited for all the same */
     int group;
     const void *pc;         /* where it was asked for */
@@ -287,7 +288,8 @@ void call_mbarrier(struct emu_thread *self, enum emu_mbarrier what, unsigned at,
 void call_named(struct emu_thread *self, int number, int threads, int waits);
 void call_cluster(struct emu_thread *self, int waits);
 void call_put(struct emu_thread *self, unsigned to, unsigned barrier);
-void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank);
+void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank,
+    unsigned blocks);
 void call_pixels(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at,
     const unsigned short *offset, int rank);
 void call_send(struct emu_thread *self, unsigned from, const void *map, const int *at, int rank);

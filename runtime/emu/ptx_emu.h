@@ -376,7 +376,12 @@ inline void fx_wait_for_kernel() {}  // kernels run one after the other
 inline void fx_let_next_start() {}
 template <int RANK>
 inline void fx_tma_load(unsigned to, const fx_tensor_map *map, unsigned barrier, const int (&at)[RANK]) {
-    emu_self->calls->box(emu_self, to, map, barrier, at, RANK);
+    emu_self->calls->box(emu_self, to, map, barrier, at, RANK, 0);
+}
+template <int RANK>
+inline void fx_tma_load_cluster(
+    unsigned to, const fx_tensor_map *map, unsigned barrier, const int (&at)[RANK], unsigned short blocks) {
+    emu_self->calls->box(emu_self, to, map, barrier, at, RANK, blocks);
 }
 template <int RANK>
 inline void fx_tma_load_im2col(unsigned to, const fx_tensor_map *map, unsigned barrier, const int (&at)[RANK],

@@ -448,6 +448,10 @@ static void seek(const struct fiber *f, const char *at, unsigned n, enum emu_acc
 void watch_copy(struct fiber *f, const struct copy *c) {
     unsigned at = (unsigned)(c->to - f->view.shared);
     if (c->n_valid) watch_touch(&f->view, c->from, (unsigned)c->n_valid, EMU_READ, c->pc);
+    if (c->is_sent) {
+        watch_sent(f, at, (unsigned)c->n_bytes, true);
+        return;
+    }
     if (machine_now->launch->watch->seeks) seek(f, c->to, (unsigned)c->n_bytes, EMU_COPY, c->pc);
     touch_shared(f, at, (unsigned)c->n_bytes, EMU_COPY, c->pc);
 }

@@ -5,6 +5,8 @@ test cluster_nk { M=1 N=8 K=2048 }
 test cluster_nk { M=72 N=136 K=2056 init: integers(-2,2) }
 test cluster_nk { M=64 N=320 K=1544 init: integers(-2,2) }
 test cluster_nk { M=7 N=64 K=8 init: integers(-2,2) }
+# Tiles beside and below each other, some of them outside: clusters whose blocks share operands.
+test cluster_nk { M=150 N=300 K=136 init: integers(-2,2) }
 kernel cluster_kn(x: f16[M,K], w: f16[K,N], b: f16[N], r: f16[M,N]) -> (y: f16[M,N], z: f32[M,N]) {
   z = x @ w
   y = relu(z + b) + r

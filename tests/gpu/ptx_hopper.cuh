@@ -307,6 +307,45 @@ FX_DEVICE void test_cluster_2(const unsigned *x, unsigned *y, const fx_tensor_ma
 // A launch without clusters: a block is alone. What reaches into other blocks is then an illegal instruction.
 FX_DEVICE void test_cluster_none(const unsigned *x, unsigned *y, const fx_tensor_map *) { y[0] = x[0] + fx_cluster_rank(), y[1] = fx_cluster_blocks(); }
 
+// share_box: every block of a cluster of four copies a box of 16 rows into a place of its own in the shared memory of all four, then another one in that of itself and one other block
+template <int RANK>
+FX_DEVICE void share_box(const unsigned *x, unsigned *y, const fx_tensor_map *map, const int (&extents)[RANK]) {
+  const int BYTES = 2048, rank = fx_cluster_rank();
+  const unsigned to = fx_shared(fx_smem()), barrier = to + 4 * BYTES;
+  if (threadIdx.x == 0) {
+    fx_mbarrier_init(barrier, 1);
+    fx_mbarrier_publish();
+    fx_mbarrier_expect(barrier, 4 * BYTES);
+  }
+  fx_barrier();
+  fx_cluster_arrive();
+  fx_cluster_wait();
+  for (int round = 0; round < 2; ++round) {
+    int at[RANK];
+    for (int i = 0; i < RANK; ++i) at[i] = (int)(x[i + round] / 3 % 65536) % extents[i];
+    at[0] = at[0] / 8 * 8;
+    if (threadIdx.x == 0) fx_tma_load_cluster(to + rank * BYTES, map, barrier, at, (unsigned short)(round ? 1u << rank | 1u << (rank ^ 1) : 15));
+    fx_mbarrier_wait(barrier, round);
+    for (int i = 0; i < 16; ++i) y[round * 16 + i] = ((const unsigned *)fx_smem())[i * 128 + threadIdx.x];
+    fx_barrier();
+    if (threadIdx.x == 0 && round == 0) fx_mbarrier_expect(barrier, 2 * BYTES);
+    fx_cluster_arrive();  // all have read what was sent, and expect what is sent next
+    fx_cluster_wait();
+  }
+}
+
+// case fx_tma_load_cluster: w8 -> 32, exact, box 64x16 of 203x300, cluster 4
+FX_DEVICE void test_share_2(const unsigned *x, unsigned *y, const fx_tensor_map *map) { share_box<2>(x, y, map, {203, 300}); }
+
+// case fx_tma_load_cluster: w8 -> 32, exact, box 64x8x2 of 150x31x17, cluster 4
+FX_DEVICE void test_share_3(const unsigned *x, unsigned *y, const fx_tensor_map *map) { share_box<3>(x, y, map, {150, 31, 17}); }
+
+// case fx_tma_load_cluster: w8 -> 32, exact, box 64x4x2x2 of 97x11x9x7, cluster 4
+FX_DEVICE void test_share_4(const unsigned *x, unsigned *y, const fx_tensor_map *map) { share_box<4>(x, y, map, {97, 11, 9, 7}); }
+
+// case fx_tma_load_cluster: w8 -> 32, exact, box 64x2x2x2x2 of 75x9x6x5x4, cluster 4
+FX_DEVICE void test_share_5(const unsigned *x, unsigned *y, const fx_tensor_map *map) { share_box<5>(x, y, map, {75, 9, 6, 5, 4}); }
+
 // ---- products of warpgroups ----
 
 // descriptor: of boxes of 64 x 64 elements from an address on; MN: where m or n is contiguous, so that the next 64 of it are the next box

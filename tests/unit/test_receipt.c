@@ -338,10 +338,10 @@ START_TEST(a_summary_is_short) {
         const char *text, *summary;
     } of[] = {
         {"kernel f(x: bf16[M=4096,K=4096], w: bf16[K,N=4096], b: bf16[N]) -> y: bf16[M,N] {\n  y = gelu(x @ w + b)\n}",
-            "f: 1 GPU kernel, predicted 208.9 us on an H200 at M=4096 K=4096 N=4096; moves 101 MB, 0.429 of what 3 unfused kernels would\n"
-            "  kernel 1, f_: gemm by wgmma, 101 MB, 137 Gflop, 206.9 us bound by multiply-adds of wgmma\n"
+            "f: 1 GPU kernel, predicted 199.2 us on an H200 at M=4096 K=4096 N=4096; moves 101 MB, 0.429 of what 3 unfused kernels would\n"
+            "  kernel 1, f_: gemm by wgmma, 101 MB, 137 Gflop, 197.2 us bound by multiply-adds of wgmma\n"
             "    line 2: mainloop x @ w; epilogue y = gelu(x @ w + b)\n"
-            "    launches fx_f_128x128_wgmma: grid 132, 384 threads, 229472 bytes of shared memory; 1 block an SM, 1 wave\n"},
+            "    launches fx_f_128x256_wgmma: grid 132, 384 threads, 229440 bytes of shared memory; 1 block an SM, 1 wave\n"},
         {"kernel f(x: f32[M=1048576,K=1048576], w: f32[K,N=1048576]) -> y: f32[M,N] with { precision: fma } { y = x @ w }",
             "f: 1 GPU kernel, predicted 12.6 hours on an H200 at M=1048576 K=1048576 N=1048576; moves 13.2 TB, 1 of what 1 unfused kernel would\n"
             "  kernel 1, f_: gemm by simt, 13.2 TB, 2.31 Eflop, 12.6 hours bound by multiply-adds of simt\n"
