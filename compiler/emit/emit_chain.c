@@ -233,6 +233,15 @@ static bool has_limit(const struct chain *x, bool is_end) {
     return has_it;
 }
 
+/* Says of the conditions that are limits what q has: within [start, end), or, not IS_CUT, that they hold. */
+static void bind_limits(struct chain_problem *b, struct scope *p) {
+    const char *name = emit_local_as(b->w.names, "within_");
+    value_line(&b->w, "const bool %s = !IS_CUT || (%st + v < q.%s);", name,
+        has_limit(b->x, false) ? arena_printf(arena(b), "t + v >= q.%s && ", b->start) : "", b->end);
+    for (int i = 0; i < b->x->n_limits; i++) /* all hold, or, negated, one does not */
+        p->text[b->x->limits[i].condition->id] = b->x->is_negated ? arena_printf(arena(b), "!%s", name) : name;
+}
+
 static void emit_find_maxima(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     value_open_function(&b->w,
@@ -246,13 +255,7 @@ static void emit_find_maxima(struct chain_problem *b, int pass) {
     b->w.indent = 3;
     struct scope *p = at_element(b, pass);
     if (masks_rest) bind(b, p, &b->x->first.n, "(IS_CUT ? min(t + v, this->t() - 1) : t + v)");
-    if (b->x->n_limits) {
-        const char *name = emit_local_as(b->w.names, "within_");
-        value_line(&b->w, "const bool %s = !IS_CUT || (%st + v < q.%s);", name,
-            has_limit(b->x, false) ? arena_printf(arena(b), "t + v >= q.%s && ", b->start) : "", b->end);
-        for (int i = 0; i < b->x->n_limits; i++) /* all hold, or, negated, one does not */
-            p->text[b->x->limits[i].condition->id] = b->x->is_negated ? arena_printf(arena(b), "!%s", name) : name;
-    }
+    if (b->x->n_limits) bind_limits(b, p);
     for (int i = 0; i < over->n_maxima; i++) {
         const struct node *n = over->maxima[i];
         const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
@@ -292,7 +295,9 @@ static void emit_rescale(struct chain_problem *b, int pass) {
         if (!chain_is_online(b->x, k, pass)) continue;
         const char *to = shift_at(b, k, pass, raised[f->maximum->id]), *shift = emit_local_as(b->w.names, "new_shift_"),
                    *scale = emit_local_as(b->w.names, "scale_");
-        value_line(&b->w, "const float %s = fx_chain_shift(%s);", shift, to);
+        if (f->is_raised)
+            value_line(&b->w, "const float %s = fx_chain_raised_shift(%s, %s);", shift, to, raised[f->maximum->id]);
+        else value_line(&b->w, "const float %s = fx_chain_shift(%s);", shift, to);
         value_line(&b->w, "const float %s = fx_chain_rescale(%s == %s, %s);", scale, member_of(b, "a", f->maximum),
             start_of(b, f->maximum),
             arena_printf(arena(b), f->e->op == O_EXP2 ? "a.%s - %s" : "fx_chain_change(a.%s, %s)", b->shift[k], shift));
@@ -361,12 +366,13 @@ static void emit_needed(struct chain_problem *b, struct scope *p, int pass, bool
 
 static void emit_fold(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
-    bool is_last = pass + 1 == b->x->n_passes;
+    bool is_last = pass + 1 == b->x->n_passes, takes_limits = false;
     bool *late = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
+    for (int i = 0; i < b->x->n_limits; i++) takes_limits |= over->sums[b->x->limits[i].condition->id];
     value_open_function(&b->w,
-        "  template <int N> FX_DEVICE void fold(fx_chain_pass<%d>, sums%d &a, float (&acc)[INNER_SUMS][N], "
-        "const results &r, const values &q, int batch, int m, int t, int n_valid) const",
-        pass, pass);
+        "  template <int N, bool%s = true> FX_DEVICE void fold(fx_chain_pass<%d>, sums%d &a, float "
+        "(&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, int n_valid) const",
+        takes_limits ? " IS_CUT" : "", pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
     buf_line(b->w.out, "      if (v >= n_valid) {");
@@ -375,6 +381,7 @@ static void emit_fold(struct chain_problem *b, int pass) {
     buf_line(b->w.out, "      }");
     b->w.indent = 3;
     struct scope *p = at_element(b, pass);
+    if (takes_limits) bind_limits(b, p);
     emit_needed(b, p, pass, late);
     for (int i = 0; i < over->n_others; i++) {
         const struct node *n = over->others[i];
@@ -441,7 +448,8 @@ void emit_chain_sum(struct values *w, struct scope *p, const struct launch *l, c
     for (int i = x->n_deferred - 1; i >= 0; i--) { /* the innermost first; where all terms are 0 the sum is 0, or NaN */
         const char *by = value_at(w, p, x->deferred[i].by);
         if (x->deferred[i].is_choice) sum = arena_printf(a, "(%s ? %s * 0.0f : %s)", by, acc, sum);
-        else sum = arena_printf(a, has_reciprocal(x->deferred[i].by) ? "%s * (1.0f / %s)" : "%s / %s", sum, by);
+        else sum = arena_printf(a, x->deferred[i].is_large && has_reciprocal(x->deferred[i].by)
+                                    ? "%s * (1.0f / %s)" : "%s / %s", sum, by);
     }
     p->text[id] = acc;
     if (x->outer_exp < 0) return;

@@ -12,6 +12,9 @@ template <int W> struct fx_chain_pass {};
 // fx_chain_shift: what the exponentials of a pass are shifted by, where the whole row's shift may yet turn out not finite
 FX_DEVICE float fx_chain_shift(float c) { return fabsf(c) < fx_from_bits(0x7f800000u) ? c : 0.0f; }
 
+// fx_chain_raised_shift: the same of a shift that may be above the maximum so far, which stands in for it where it is not finite
+FX_DEVICE float fx_chain_raised_shift(float c, float maximum) { return fx_chain_shift(fabsf(c) < fx_from_bits(0x7f800000u) ? c : maximum); }
+
 // fx_chain_unit: what differences from a shift are multiplied by to be exponents of 2; of a shift whose multiple would overflow, a power of 2 by which all but 0 stay far below any exponent
 FX_DEVICE float fx_chain_unit(float shift) { return fabsf(shift) < 1.7e38f ? 1.44269504f : 8.07793566946e-28f; }
 

@@ -200,7 +200,7 @@ struct fx_chain_rows {
     for (int i = 0; i < BT / 4; ++i) {
       float x[1][2] = {{s[i * 2], s[i * 2 + 1]}};
       const int t = first + i / 2 * 8, h = i % 2;
-      p.fold(fx_chain_pass<0>(), sums[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
+      p.template fold<2, !IS_WHOLE>(fx_chain_pass<0>(), sums[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
       s[i * 2] = x[0][0], s[i * 2 + 1] = x[0][1];
     }
   }

@@ -57,48 +57,124 @@ static bool is_made_of(const struct node *n, const struct node *of, int depth) {
     return true;
 }
 
-/* e = exp(x - c), c the maximum of x's row where that is finite, made of it and numbers elsewhere: at most 1 while the
- * maximum is being found, too. */
-static bool as_shifted_exp(const struct chain *x, const struct node *n, struct shifted_exp *out) {
+/* Whether n is the same for all of a row, and known once `pass` passes are over. */
+static bool is_of_row(const struct chain *x, const struct node *n, int pass) {
+    return x->level[n->id] <= pass && !node_has_any(n, x->parts.t, x->parts.n_t) && n->dtype == FX_F32;
+}
+
+/* By node, up to `end`: the maximum m, or the larger one of such a node and a value of the row. */
+static bool *find_raised(const struct graph *g, const struct chain *x, const struct node *m, int end, int pass) {
+    bool *is = NEW_ARRAY(&g->cx->arena, bool, end + 1);
+    for (int i = m->id; i < end; i++) {
+        const struct node *n = g->nodes[i];
+        is[i] = n == m;
+        for (int side = 0; side < 2 && node_is_op(n, O_MAX); side++)
+            is[i] |= is[n->args[side]->id] && is_of_row(x, n->args[1 - side], pass);
+    }
+    return is;
+}
+
+/* e = exp(x - c), c the maximum of x's row, or the larger one of it and values of the row, where that is finite, made
+ * of it and numbers elsewhere: at most 1 while the maximum is being found, too. */
+static bool as_shifted_exp(
+    const struct graph *g, const struct chain *x, const struct node *n, struct shifted_exp *out) {
     if (!node_is_op(n, O_EXP) && !node_is_op(n, O_EXP2)) return false;
     const struct node *d = n->args[0];
     if (!node_is_op(d, O_SUB)) return false;
     for (int i = 0; i < x->parts.n_steps; i++) {
         struct node *m = x->parts.steps[i];
-        if (m->reduction != RED_MAX || m->args[0] != d->args[0] || m->dtype != FX_F32 || !is_made_of(d->args[1], m, 0))
-            continue;
-        if (!is_like(d->args[1], m, -0x1.fffffep127, 0x1.fffffep127)) continue;
-        *out = (struct shifted_exp){.e = (struct node *)n, .x = d->args[0], .shift = d->args[1], .maximum = m};
-        return true;
+        if (m->reduction != RED_MAX || m->args[0] != d->args[0] || m->dtype != FX_F32 || m->id > n->id) continue;
+        const bool *is_raised = find_raised(g, x, m, n->id, x->level[d->args[0]->id]);
+        for (int k = m->id; k < n->id; k++) {
+            const struct node *c = g->nodes[k];
+            if (!is_raised[k] || !is_made_of(d->args[1], c, 0) ||
+                !is_like(d->args[1], c, -0x1.fffffep127, 0x1.fffffep127))
+                continue;
+            *out = (struct shifted_exp){.e = (struct node *)n,
+                .x = d->args[0],
+                .shift = d->args[1],
+                .maximum = m,
+                .is_raised = c != m};
+            return true;
+        }
     }
     return false;
 }
 
-/* Whether d is the sum s of e's row wherever that is 1 or more, and no 0 in its place where e is 0 all along: then a
- * sum of e / d may be divided at its end. */
-static bool is_normaliser(const struct chain *x, const struct node *d, const struct node *e) {
-    for (int i = 0; i < x->parts.n_steps; i++) {
-        const struct node *s = x->parts.steps[i];
-        if (s->reduction == RED_SUM && s->args[0] == e && is_made_of(d, s, 0) && is_like(d, s, 0x1p-1, 0x1p127))
-            return true;
+/* Whether n is no less than 0, or NaN. */
+static bool is_no_less_than_0(const struct node *n, int depth) {
+    if (n->kind == N_CONST) return fx_is_float(n->dtype) && n->num >= 0;
+    if (n->kind != N_OP || depth > 8) return false;
+    bool first = n->n_args > 0 && is_no_less_than_0(n->args[0], depth + 1),
+         second = n->n_args > 1 && is_no_less_than_0(n->args[1], depth + 1);
+    switch (n->op) {
+    case O_EXP: case O_EXP2: case O_ABS: case O_SIGMOID: return true;
+    case O_MAX: return first || second;
+    case O_ADD: return first && second;
+    case O_MUL: return (first && second) || n->args[0] == n->args[1];
+    default: return false;
     }
+}
+
+/* Whether the sum d has what a shift above all maxima makes of that shift, as one of its terms: then it is at least
+ * about 1. */
+static bool has_term_of_shift(const struct shifted_exp *f, const struct node *d, int depth) {
+    if (depth > 8 || d->kind != N_OP) return false;
+    const struct node *x = d->n_args ? d->args[0] : d;
+    for (int side = 0; side < 2 && d->op == f->e->op && node_is_op(f->shift, O_MAX); side++) {
+        const struct node *z = f->shift->args[side];
+        if (f->shift->args[1 - side] != f->maximum) continue;
+        if (node_is_op(x, O_SUB) && x->args[0] == z && x->args[1] == f->shift) return true;
+        if (node_is_op(x, O_NEG) && x->args[0] == f->shift && node_is_number(z, 0)) return true;
+    }
+    for (int i = 0; i < d->n_args; i++)
+        if (has_term_of_shift(f, d->args[i], depth + 1)) return true;
+    return false;
+}
+
+/* The least that a sum of the row's exponentials is, if it is not 0: one of them is 1, unless the shift is above all
+ * maxima. */
+static double least_sum(const struct shifted_exp *f) { return f->is_raised ? 0x1p-149 : 0x1p-1; }
+
+/* By node, up to `end`: the sum of e's row, and such a node with more added to it that is no less than 0. */
+static bool *find_denominators(const struct graph *g, const struct chain *x, const struct node *e, int end) {
+    bool *is = NEW_ARRAY(&g->cx->arena, bool, end + 1);
+    for (int i = e->id; i < end; i++) {
+        const struct node *n = g->nodes[i];
+        is[i] = n->kind == N_REDUCE && n->reduction == RED_SUM && n->args[0] == e &&
+                nodes_same_axes(n->reduced, n->n_reduced, x->parts.t, x->parts.n_t);
+        for (int side = 0; side < 2 && node_is_op(n, O_ADD); side++)
+            is[i] |= is[n->args[side]->id] && is_no_less_than_0(n->args[1 - side], 0) &&
+                     !node_has_any(n->args[1 - side], x->parts.t, x->parts.n_t);
+    }
+    return is;
+}
+
+/* Whether d is the sum of e's row, or that and more that is no less than 0, wherever that is more than 0, and no 0 in
+ * its place where e is 0 all along: then a sum of e / d may be divided at its end. */
+static bool is_normaliser(
+    const struct graph *g, const struct chain *x, const struct node *d, const struct shifted_exp *f) {
+    const bool *is_sum = find_denominators(g, x, f->e, d->id + 1);
+    for (int i = f->e->id; i <= d->id; i++)
+        if (is_sum[i] && is_made_of(d, g->nodes[i], 0) && is_like(d, g->nodes[i], least_sum(f), 0x1p127)) return true;
     return false;
 }
 
 /* Whether a condition holds of no row but one whose exponentials e are all 0. */
-static bool holds_for_nothing(const struct chain *x, const struct node *condition, const struct node *e) {
+static bool holds_for_nothing(
+    const struct graph *g, const struct chain *x, const struct node *condition, const struct shifted_exp *f) {
+    const bool *is_sum = find_denominators(g, x, f->e, condition->id + 1);
     bool is_true;
-    for (int i = 0; i < x->parts.n_steps; i++) {
-        const struct node *s = x->parts.steps[i];
-        if (s->reduction == RED_SUM && s->args[0] == e && decided(condition, s, 0x1p-1, 0x1p127, &is_true) && !is_true)
+    for (int i = f->e->id; i <= condition->id; i++)
+        if (is_sum[i] && decided(condition, g->nodes[i], least_sum(f), 0x1p127, &is_true) && !is_true)
             return condition->op == O_EQ || condition->op == O_LE || condition->op == O_LT; /* of NaN neither */
-    }
     return false;
 }
 
 /* The exponential among the factors of a product, all others known once `pass` passes are over; divisors known later
  * are deferred. */
 struct factors {
+    const struct graph *g;
     const struct chain *x;
     const struct shifted_exp *of;
     struct deferred deferred[MAX_DEFERRED];
@@ -118,19 +194,20 @@ static bool find_factor(struct factors *p, struct node *n, int depth) {
             if (level[n->args[1 - side]->id] <= pass && find_factor(p, n->args[side], depth + 1)) return true;
     if (n->op == O_DIV) {
         struct node *d = n->args[1];
-        bool is_late = level[d->id] > pass;
-        if (is_late && (!p->may_defer || p->n_deferred == MAX_DEFERRED || !is_normaliser(p->x, d, p->of->e) ||
+        bool is_late = level[d->id] > pass, is_large = !p->of->is_raised || has_term_of_shift(p->of, d, 0);
+        if (is_late && (!p->may_defer || p->n_deferred == MAX_DEFERRED || !is_normaliser(p->g, p->x, d, p->of) ||
+                           (p->is_narrow && !is_large) ||
                            node_has_any(d, p->x->parts.t, p->x->parts.n_t)))
             return false;
         if (!is_late && p->is_narrow) return false;
-        if (is_late) p->deferred[p->n_deferred++] = (struct deferred){d, false};
+        if (is_late) p->deferred[p->n_deferred++] = (struct deferred){d, false, is_large};
         return find_factor(p, n->args[0], depth + 1);
     }
     if (n->op == O_WHERE && level[n->args[0]->id] > pass) { /* 0 where all exponentials are: of the sum, too */
         if (!p->may_defer || p->n_deferred == MAX_DEFERRED || !node_is_number(n->args[1], 0) ||
-            !holds_for_nothing(p->x, n->args[0], p->of->e))
+            !holds_for_nothing(p->g, p->x, n->args[0], p->of))
             return false;
-        p->deferred[p->n_deferred++] = (struct deferred){n->args[0], true};
+        p->deferred[p->n_deferred++] = (struct deferred){n->args[0], true, false};
         return find_factor(p, n->args[2], depth + 1);
     }
     if (n->op == O_WHERE) {
@@ -154,13 +231,13 @@ static void find_levels(const struct graph *g, const struct partition *p, const 
         if (group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
         for (int a = 0; a < n->n_args; a++)
             if (x->level[n->args[a]->id] > x->level[i]) x->level[i] = x->level[n->args[a]->id];
-        if (as_shifted_exp(x, n, &e) && x->n_exps < MAX_EXPS) {
+        if (as_shifted_exp(g, x, n, &e) && x->n_exps < MAX_EXPS) {
             e.pass = x->level[e.x->id];
             x->exps[x->n_exps++] = e;
         }
         if (!is_row_step(r, n)) continue;
         for (int k = 0; k < x->n_exps && x->exp_of[i] < 0 && n->reduction == RED_SUM && n->dtype == FX_F32; k++) {
-            struct factors product = {.x = x, .of = &x->exps[k]};
+            struct factors product = {.g = g, .x = x, .of = &x->exps[k]};
             if (find_factor(&product, n->args[0], 0)) x->exp_of[i] = k, x->level[i] = x->exps[k].pass;
         }
         if (++x->level[i] > x->n_passes) x->n_passes = x->level[i];
@@ -168,14 +245,14 @@ static void find_levels(const struct graph *g, const struct partition *p, const 
 }
 
 /* The second contraction runs in the last pass; where that is the one in which a shift is found, it is scaled along. */
-static void place_outer(struct chain *x) {
+static void place_outer(const struct graph *g, struct chain *x) {
     int plain = x->level[x->parts.intermediate->id];
     x->outer_exp = -1;
     if (x->n_passes == 0) x->n_passes = 1;
     if (plain < x->n_passes) return;
     for (int k = 0; k < x->n_exps; k++) {
         struct factors product = {
-            .x = x, .of = &x->exps[k], .may_defer = true, .is_narrow = x->first.a_dtype == FX_F16};
+            .g = g, .x = x, .of = &x->exps[k], .may_defer = true, .is_narrow = x->first.a_dtype == FX_F16};
         if (x->exps[k].pass != x->n_passes - 1 || !find_factor(&product, x->parts.intermediate, 0)) continue;
         x->outer_exp = k;
         for (int i = 0; i < product.n_deferred; i++) x->deferred[x->n_deferred++] = product.deferred[i];
@@ -280,6 +357,15 @@ static bool find_sums(const struct graph *g, const struct partition *p, const st
     return false;
 }
 
+/* Marks what a shift is made of beside its maximum. */
+static void mark_shift(
+    const struct chain *x, const struct node *n, const struct node *maximum, int pass, bool *needed) {
+    if (n == maximum) return;
+    if (x->level[n->id] <= pass) needed[n->id] = true;
+    else
+        for (int i = 0; i < n->n_args; i++) mark_shift(x, n->args[i], maximum, pass, needed);
+}
+
 /* Marks what elements compute in a pass that is the same for a whole row, and no reduction of it. */
 static void mark_row_values(const struct graph *g, const struct partition *p, const struct group *r,
     const struct chain *x, int pass, bool *is_row_value) {
@@ -287,6 +373,8 @@ static void mark_row_values(const struct graph *g, const struct partition *p, co
     for (int k = 0; k < x->n_exps; k++)
         if (chain_is_online(x, k, pass)) needed[x->exps[k].x->id] = true;
     mark_sums(g, p, r, x, pass, NULL, needed);
+    for (int k = 0; k < x->n_exps; k++)
+        if (chain_is_online(x, k, pass)) mark_shift(x, x->exps[k].shift, x->exps[k].maximum, pass, needed);
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         is_row_value[i] |= needed[i] && !x->is_element[i] && !is_row_step(r, n) && n->kind != N_CONST &&
@@ -316,86 +404,6 @@ static void find_passes(const struct graph *g, const struct partition *p, const 
         struct chain_pass *next = &x->passes[x->level[i]];
         PUSH(a, next->values, next->n_values) = g->nodes[i];
     }
-}
-
-/* ---- where a row begins and ends ---- */
-
-/* Whether n is the same everywhere along the intermediate, and small: sums of it do not wrap. */
-static bool is_small(const struct chain *x, const struct node *n) {
-    if (n->kind == N_CONST) return n->integer > -(1ll << 40) && n->integer < 1ll << 40;
-    if (n->kind == N_CAST) return fx_dtype_bits(n->args[0]->dtype) <= 32 && !fx_is_float(n->args[0]->dtype) &&
-                                  !x->is_element[n->id];
-    return n->kind == N_SIZE || (n->kind == N_INDEX && !x->is_element[n->id]);
-}
-
-/* Whether n is the running index along the intermediate, or its negative, plus what is small. */
-static bool is_running(const struct chain *x, const struct node *n, bool *is_falling, int depth) {
-    if (n->kind == N_INDEX) return n->axis == x->parts.t[0];
-    if (n->kind != N_OP || (n->op != O_ADD && n->op != O_SUB) || depth > 4) return false;
-    for (int side = 0; side < 2; side++) {
-        if (!is_small(x, n->args[1 - side]) || !is_running(x, n->args[side], is_falling, depth + 1)) continue;
-        *is_falling ^= n->op == O_SUB && side == 1;
-        return true;
-    }
-    return false;
-}
-
-/* Takes condition c, which says what counts, or what does not, as a limit of rows. */
-static void add_limit(struct chain *x, struct node *c, bool is_negated) {
-    if (c->kind != N_OP || (c->op != O_LE && c->op != O_LT && c->op != O_GE && c->op != O_GT) ||
-        c->args[0]->dtype != FX_I64)
-        return;
-    for (int side = 0; side < 2 && x->n_limits < MAX_LIMITS; side++) {
-        bool is_falling = false, is_upper = ((c->op == O_LE || c->op == O_LT) != is_negated) == (side == 0);
-        if (x->is_element[c->args[1 - side]->id] || !is_running(x, c->args[side], &is_falling, 0)) continue;
-        x->limits[x->n_limits++] = (struct limit){.condition = c,
-            .running = c->args[side],
-            .bound = c->args[1 - side],
-            .is_falling = is_falling,
-            .is_end = is_upper != is_falling,
-            .is_strict = (c->op == O_LT || c->op == O_GT) != is_negated};
-        return;
-    }
-}
-
-/* Those among several conditions, all of which have to hold, or, negated, any. */
-static void add_limits(struct chain *x, struct node *c, bool is_negated, int depth) {
-    if (!node_is_op(c, is_negated ? O_OR : O_AND) || depth > 8) {
-        add_limit(x, c, is_negated);
-        return;
-    }
-    for (int i = 0; i < 2; i++) add_limits(x, c->args[i], is_negated, depth + 1);
-}
-
-/* Labels of m from the first one on that some limit has: for others limits are the same. */
-static void find_period(struct chain *x) {
-    const struct axis_list *m = &x->second.m;
-    int first = 0;
-    for (bool has_it = false; first < m->n; first++) {
-        for (int i = 0; i < x->n_limits; i++)
-            has_it |= node_has_axis(x->limits[i].running, m->axes[first]) ||
-                      node_has_axis(x->limits[i].bound, m->axes[first]);
-        if (has_it) break;
-    }
-    for (int i = first < m->n ? first : 0; i < m->n; i++) x->period.axes[x->period.n++] = m->axes[i];
-}
-
-/* Every element before or behind some place of a row is -inf, and the exponential, which is then 0, all that sums and
- * the second contraction take of it: rows begin and end there, as long as what it is multiplied by is finite, which the
- * kernel looks up in memory. */
-static void find_limits(const struct group *r, struct chain *x) {
-    if (x->n_passes != 1 || x->outer_exp < 0 || x->parts.n_t != 1 || x->second.segments[0].b[0].is_computed) return;
-    const struct shifted_exp *f = &x->exps[x->outer_exp];
-    const struct node *p = x->parts.intermediate, *c = f->x;
-    while (chain_undeferred(x, p) >= 0) p = p->args[chain_undeferred(x, p)];
-    if (p != f->e || !node_is_op(c, O_WHERE)) return;
-    x->is_negated = node_is_number(c->args[1], -INFINITY); /* says what does not count */
-    if (!x->is_negated && !node_is_number(c->args[2], -INFINITY)) return;
-    for (int i = 0; i < r->n_steps; i++)
-        if (r->steps[i] != f->maximum && (x->exp_of[r->steps[i]->id] != x->outer_exp || r->steps[i]->args[0] != f->e))
-            return;
-    add_limits(x, c->args[0], x->is_negated, 0);
-    if (x->n_limits) find_period(x);
 }
 
 /* ---- rows ---- */
@@ -497,10 +505,10 @@ struct chain *chain_analyse(
     x->is_element = NEW_ARRAY(a, bool, g->n_nodes + 1);
     if (!find_labels(g, p, r, x, why_not)) return NULL;
     find_levels(g, p, r, x);
-    place_outer(x);
+    place_outer(g, x);
     find_online(x);
     find_passes(g, p, r, x);
-    find_limits(r, x);
+    chain_find_limits(g, r, x);
     x->result_words = count_words(x);
     for (int s = 0; s < r->n_stores; s++) x->stores_rows |= chain_stores_row(g, p, x, &r->stores[s]);
     return x;

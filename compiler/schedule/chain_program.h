@@ -10,6 +10,7 @@ enum { MAX_EXPS = 4, MAX_DEFERRED = 4, MAX_LIMITS = 4 };
 struct shifted_exp { /* e = exp(x - shift), the shift made of the maximum of x's row */
     struct node *e, *x, *shift, *maximum;
     int pass;
+    bool is_raised; /* the shift is the larger one of the maximum and other values of the row */
     bool is_online; /* sums of the pass that finds the maximum, or D, are made of it: it is shifted by the maximum so
                        far, and they are rescaled with it */
 };
@@ -29,6 +30,7 @@ struct deferred { /* what is done to the intermediate but known only after the l
                      `by`, or 0 in its place where `by` holds */
     struct node *by;
     bool is_choice;
+    bool is_large; /* of a division: `by` is at least about 1 where it is not 0 */
 };
 
 /* A condition that compares what rises or falls by 1 along the intermediate with what is the same for a row: it holds
@@ -67,6 +69,8 @@ struct chain {
 /* NULL and why where no form of the driver takes it. */
 struct chain *chain_analyse(
     const struct graph *g, const struct partition *p, const struct group *r, const char **why_not);
+/* Finds where rows begin and end (chain_limits.c). */
+void chain_find_limits(const struct graph *g, const struct group *r, struct chain *x);
 /* The reduction ends in the pass. */
 bool chain_ends_in(const struct chain *x, const struct node *n, int pass);
 /* Exponential k is taken online in the pass. */

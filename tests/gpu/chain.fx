@@ -71,6 +71,65 @@ kernel strides(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,D], m: f32[S,T] strid
 }
 test strides { B=2 S=17 T=70 D=64 }
 
+# a logit that no element has, in the maximum and in the denominator: of every head, of every row, a number; divided ahead of the second contraction and behind it
+kernel sinks(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,D], sink: f32[H], scale: f32) -> y: bf16[B,H,S,D] with { fuse: require } {
+  s = where(idx(T) <= idx(S), (q @ k) * scale, -inf)
+  m = max(max[T](s), sink)
+  e = exp(s - m)
+  y = (e / (sum[T](e) + exp(sink - m))) @ v
+}
+test sinks { B=1 H=2 S=300 T=300 D=64 scale=0.3 }
+test sinks { B=1 H=2 S=70 T=200 D=40 scale=0.3 sink.init: integers(-90,90) }
+test sinks { B=3 H=7 S=4 T=2000 D=128 scale=0.3 sink.init: integers(-9,9) }
+test sinks { B=1 H=2 S=33 T=65 D=7 scale=0.3 }
+kernel sinks16(q: f16[B,R,S,D], k: f16[B,T,D], v: f16[B,T,D], sink: f32[B,R,S], n: i32[B]) -> (y: f16[B,R,S,D], l: f32[B,R,S]) with { fuse: require } {
+  s = where(idx(T) < n, (q @[D] k) * 0.3, -inf)
+  m = max(max[T](s), sink * 2)
+  e = exp(s - m)
+  l = sum[T](e) + exp(sink * 2 - m)
+  y = (e @[T] v) / l
+}
+test sinks16 { B=2 R=2 S=130 T=300 D=64 n.init: integers(0,300) sink.init: integers(-20,20) }
+test sinks16 { B=2 R=2 S=9 T=130 D=128 n.init: integers(0,130) sink.init: integers(-20,20) }
+kernel softmax_plus_one(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,D]) -> (y: f16[B,S,D], l: f32[B,S]) with { fuse: require } {
+  s = where(idx(T) <= idx(S), (q @ k) * 0.3, -inf)
+  m = max(max[T](s), 0)
+  e = exp(s - m)
+  l = sum[T](e) + exp(-m)
+  y = (e / l) @ v
+}
+test softmax_plus_one { B=2 S=130 T=300 D=64 }
+test softmax_plus_one { B=2 S=33 T=0 D=64 }
+kernel epsilon(q: bf16[S,D], k: bf16[T,D], v: bf16[T,D]) -> y: bf16[S,D] with { fuse: require } {
+  s = (q @ k) * 0.1
+  e = exp(s - max[T](s))
+  y = (e / (sum[T](e) + 0.001)) @ v
+}
+test epsilon { S=130 T=300 D=64 }
+
+# no softmax at all, and a mask all the same: rows begin and end where what is weighted is 0
+kernel sigmoids(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,D], b: f32, scale: f32) -> (y: bf16[B,H,S,D], r: f32[B,H,S]) with { fuse: require } {
+  s = where(idx(T) <= idx(S), (q @ k) * scale + b, -inf)
+  r = sum[T](sigmoid(s))
+  y = sigmoid(s) @ v
+}
+test sigmoids { B=1 H=2 S=300 T=130 D=64 scale=0.3 b=-1 }
+test sigmoids { B=2 H=2 S=130 T=330 D=128 scale=0.3 b=-1 v.init: outlier(0,4e38) }
+test sigmoids { B=1 H=2 S=3 T=330 D=128 scale=0.3 b=-1 }
+test sigmoids { B=1 H=1 S=65 T=63 D=33 scale=0.3 b=-1 }
+kernel squared(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,D]) -> y: bf16[B,S,D] with { fuse: require } {
+  y = where(idx(T) > idx(S) || idx(S) - idx(T) > 70, 0, relu((q @ k) * 0.2) ** 2) @ v
+}
+test squared { B=2 S=300 T=330 D=64 }
+test squared { B=2 S=130 T=500 D=128 init: integers(-2,2) }
+
+# a gate on what the chain gives, from another tensor and from the row's statistics
+kernel gate(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,D], g: bf16[B,S,D], sink: f32) -> y: bf16[B,S,D] with { fuse: require } {
+  s = where(idx(T) <= idx(S), (q @ k) * 0.2, -inf)
+  y = (softmax[T](s) @ v) * sigmoid(g) * sigmoid(logsumexp[T](s) - sink)
+}
+test gate { B=2 S=300 T=330 D=64 sink=0.5 }
+
 # written out by hand, heads behind the sequence, keys shared by all heads
 kernel by_hand(q: bf16[B,S,H,D], k: bf16[B,T,D], v: bf16[B,T,N]) -> (o: bf16[B,S,H,N], l: f32[B,H,S]) with { fuse: require } {
   a = (k @[D] q) * 0.125

@@ -104,6 +104,40 @@ static const struct {
     {"kernel f(a: f32[S,T] strided, q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](q @ k + a) @ v }",
         {"PASSES = 1;", "const float a_v_ = a_[(long long)m * a_stride_S_ + (long long)((t + v)) * a_stride_T_];"}},
+    /* the shift is the larger one of the maximum and of what is known of the row; more terms of the denominator */
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], z: f32[S]) -> o: f16[S,N]" REQUIRED
+     "{ a = where(idx(T) <= idx(S), q @ k, -inf)\n m = max(max[T](a), z)\n e = exp(a - m)\n"
+     " o = (e / (sum[T](e) + exp(z - m))) @ v }",
+        {"PASSES = 1;", "SCALED = true, STORES_ROWS = false, LIMITS = true", "fx_chain_raised_shift(m_, max_a_)",
+            "acc[0][v] * r.last * (1.0f / "}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ a = q @ k\n m = max(max[T](a), 0)\n e = exp(a - m)\n o = (e / (sum[T](e) + exp(-m))) @ v }",
+        {"PASSES = 1;", "SCALED = true", "acc[0][v] * r.last * (1.0f / "}},
+    {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], z: f32[S]) -> o: bf16[S,N]" REQUIRED
+     "{ a = q @ k\n e = exp(a - max(max[T](a), z))\n o = (e / sum[T](e)) @ v }",
+        {"PASSES = 1;", "SCALED = true", "acc[0][v] * r.last / "}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], z: f32[S]) -> o: f16[S,N]" REQUIRED
+     /* may be below what f16 holds */
+     "{ a = q @ k\n e = exp(a - max(max[T](a), z))\n o = (e / sum[T](e)) @ v }",
+        {"PASSES = 2;", "SCALED = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], z: f32[S]) -> o: f16[S,N]" REQUIRED
+     /* may be 0 where they are not */
+     "{ a = q @ k\n e = exp(a - max[T](a))\n o = (e / (sum[T](e) + z)) @ v }",
+        {"PASSES = 2;", "SCALED = false"}},
+    /* limits without a softmax: where what is weighted is 0 */
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> (o: f16[S,N], r: f32[S])" REQUIRED
+     "{ p = sigmoid(where(idx(T) <= idx(S), q @ k, -inf))\n o = p @ v\n r = sum[T](p) }",
+        {"PASSES = 1;", "SCALED = false, STORES_ROWS = true, LIMITS = true", "!IS_CUT || (t + v < q.end_)"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ o = where(idx(T) > idx(S), 0, relu(q @ k)) @ v }",
+        {"PASSES = 1;", "LIMITS = true"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     /* cos(0) is not 0 */
+     "{ o = cos(where(idx(T) > idx(S), 0, q @ k)) @ v }",
+        {"PASSES = 1;", "LIMITS = false"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> (o: f16[S,N], r: f32[S])" REQUIRED /* counts all of them */
+     "{ p = where(idx(T) > idx(S), 0, q @ k)\n o = p @ v\n r = sum[T](p + 1) }",
+        {"PASSES = 1;", "LIMITS = false"}},
     /* the shift is no maximum of what is shifted: taken in walks of its own */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ a = q @ k\n e = exp(a - sum[T](a))\n o = e @ v }",
