@@ -508,12 +508,12 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
 
 struct proposer { /* to propose a partition */
     const char *name;
-    bool epilogues, rows, loaders, chains, inner, splits; /* as in struct fuser */
+    bool epilogues, rows, loaders, chains, anew, inner, splits; /* as in struct fuser */
 };
 
 static const char *name_stored(struct proposer w) {
     if (w.splits) return w.rows ? "rows split stored" : "split stored";
-    return w.inner ? "rows inner stored" : w.chains ? "chain stored" : w.rows ? "rows stored" : "stored";
+    return w.inner ? "rows inner stored" : w.anew ? "chain anew stored" : w.chains ? "chain stored" : w.rows ? "rows stored" : "stored";
 }
 
 /* Returns whether some reduction is walked by threads within a row program's own. */
@@ -524,6 +524,7 @@ static bool propose(const struct graph *g, struct graph *out, struct proposer w)
         .loaders = w.loaders,
         .joins = w.epilogues,
         .chains = w.chains,
+        .anew = w.anew,
         .inner = w.inner,
         .splits = w.splits};
     const struct partition like = {.name = w.name,
@@ -562,12 +563,12 @@ static bool has_loops(const struct graph *g) {
     return false;
 }
 
-static bool has_chain(const struct graph *g) {
-    struct fuser f = {.g = g, .no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1)};
+static int count_chains(const struct graph *g, bool anew) {
+    struct fuser f = {.g = g, .anew = anew, .no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1)};
     struct chain_parts parts;
-    for (int i = 0; i < g->n_nodes; i++)
-        if (fuse_ends_chain(&f, g->nodes[i], &parts)) return true;
-    return false;
+    int n = 0;
+    for (int i = 0; i < g->n_nodes; i++) n += fuse_ends_chain(&f, g->nodes[i], &parts);
+    return n;
 }
 
 struct graph *pass_fuse(const struct graph *g) {
@@ -590,8 +591,10 @@ struct graph *pass_fuse(const struct graph *g) {
         rows.name = "rows split", rows.splits = true;
         if (splits) propose(g, out, rows);
     }
-    if (has_chain(g))
-        propose(g, out,
-            (struct proposer){.name = "chain", .epilogues = true, .rows = true, .loaders = true, .chains = true});
+    struct proposer chain = {.name = "chain", .epilogues = true, .rows = true, .loaders = true, .chains = true};
+    int n_chains = count_chains(g, false);
+    if (n_chains) propose(g, out, chain);
+    chain.name = "chain anew", chain.anew = true;
+    if (count_chains(g, true) > n_chains) propose(g, out, chain);
     return out;
 }

@@ -14,6 +14,7 @@ struct fuser {
     bool joins;      /* whether a mainloop may add up several contractions */
     bool splits;     /* whether contractions of f32 may read their factors in parts, those of tf32 turned */
     bool chains;     /* whether contractions become a chain where they fit one */
+    bool anew;       /* whether chains may read what other kernels store of the same first contractions */
     const char **no_chain; /* by node: why a contraction is not the last of a chain; or NULL */
     bool inner;      /* whether reductions that another one's rows are made of are stored first, not loops */
     bool has_inner;  /* there are such */

@@ -9,7 +9,7 @@
 
 bool fuse_ends_chain(struct fuser *f, struct node *n, struct chain_parts *parts) {
     const struct graph *g = f->g;
-    if (!chain_find(g, n, parts, &f->no_chain[n->id])) return false;
+    if (!chain_find(g, n, f->anew, parts, &f->no_chain[n->id])) return false;
     const struct product last = fuse_product(g, n);
     for (int i = 0; i < parts->n_inner; i++) {
         const struct product x = fuse_product(g, parts->inner[i]);
@@ -92,7 +92,7 @@ static bool follows_chain(struct fuser *f, struct group *r, struct node *value, 
     bool *seen = NEW_ARRAY(&g->cx->arena, bool, value->id + 1), reaches = false;
     struct chain_parts parts;
     const char *why_not;
-    if (!chain_find(g, r->contraction, &parts, &why_not)) return false;
+    if (!chain_find(g, r->contraction, f->anew, &parts, &why_not)) return false;
     parts.steps = r->steps;
     parts.n_steps = r->n_steps;
     *n_below = 0;

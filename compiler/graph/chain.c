@@ -105,7 +105,7 @@ static bool labels_fit(struct finder *f) {
     return true;
 }
 
-bool chain_find(const struct graph *g, struct node *outer, struct chain_parts *out, const char **why_not) {
+bool chain_find(const struct graph *g, struct node *outer, bool anew, struct chain_parts *out, const char **why_not) {
     struct contraction f;
     if (!is_matrix_product(g, outer) || !as_contraction(outer, &f)) return *why_not = NULL, false;
     *why_not = NULL;
@@ -126,7 +126,7 @@ bool chain_find(const struct graph *g, struct node *outer, struct chain_parts *o
         for (int i = 0; i < out->n_inner; i++) own[out->inner[i]->id] = true;
         for (int i = 0; i < out->n_steps; i++) own[out->steps[i]->id] = true;
         for (int i = 0; !x.why_not && i < out->n_reads; i++)
-            if (depends_on(g, out->reads[i], own))
+            if (!anew && depends_on(g, out->reads[i], own))
                 fail(&x, arena_printf(&g->cx->arena, "%s needs the whole of what stands between the contractions",
                              ir_quote(g, out->reads[i])));
         if (!x.why_not && depends_on(g, out->column, own))

@@ -18,8 +18,9 @@ struct chain_parts { /* found from the graph alone */
     struct node **reads;          /* other reductions and scans that the intermediate reads: they stand in memory */
 };
 
-/* Whether n is the second contraction of a chain; if it only looks like one, why not, else NULL. */
-bool chain_find(const struct graph *g, struct node *outer, struct chain_parts *out, const char **why_not);
+/* Whether n is the second contraction of a chain; if it only looks like one, why not, else NULL. `anew`: what the
+ * intermediate reads may be made of the first contractions too: another kernel stores it, and they are added up anew. */
+bool chain_find(const struct graph *g, struct node *outer, bool anew, struct chain_parts *out, const char **why_not);
 
 /* Adds a reduction n of rows of the intermediate axes, made of the same first contraction and of nothing that has to
  * stand in memory besides, and those below it, to the steps; false and no change if it is none. */

@@ -211,7 +211,7 @@ static bool *find_chain_steps(const struct graph *g) {
     for (int i = 0; i < g->n_nodes; i++) {
         struct chain_parts parts;
         const char *why_not;
-        if (!chain_find(g, g->nodes[i], &parts, &why_not)) continue;
+        if (!chain_find(g, g->nodes[i], false, &parts, &why_not)) continue;
         bool *depends = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
         for (int k = 0; k < parts.n_inner; k++) depends[parts.inner[k]->id] = true;
         for (int j = 0; j < g->n_nodes; j++) {

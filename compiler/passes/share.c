@@ -171,7 +171,7 @@ static bool is_in_chain(const struct graph *g, const struct node *c) {
     for (int i = 0; i < g->n_nodes; i++) {
         struct chain_parts parts;
         const char *why_not;
-        if (!chain_find(g, g->nodes[i], &parts, &why_not)) continue;
+        if (!chain_find(g, g->nodes[i], false, &parts, &why_not)) continue;
         bool is_part = g->nodes[i] == c;
         for (int k = 0; k < parts.n_inner; k++) is_part |= parts.inner[k] == c;
         if (is_part) return true;

@@ -497,7 +497,7 @@ struct chain *chain_analyse(
     struct arena *a = &g->cx->arena;
     struct chain *x = NEW(a, struct chain);
     if (!r->intermediate) return *why_not = "it is no chain", NULL;
-    if (!chain_find(g, r->contraction, &x->parts, why_not)) return NULL;
+    if (!chain_find(g, r->contraction, true, &x->parts, why_not)) return NULL;
     x->parts.steps = r->steps; /* with those that only stores of rows read */
     x->parts.n_steps = r->n_steps;
     x->level = NEW_ARRAY(a, int, g->n_nodes + 1);
