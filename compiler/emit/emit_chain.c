@@ -500,6 +500,7 @@ static void emit_shapes(struct chain_problem *b) {
     emit_gemm_segments(b->w.out, b->u, b->c, b->l, &x->first, 0, true);
     emit_gemm_segments(b->w.out, b->u, b->c, b->l, &x->second, n, false);
     buf_line(b->w.out, "  typedef segment0 first_segment;");
+    if (x->parts.n_inner == 2) buf_line(b->w.out, "  typedef segment%d next_segment;", n - 1);
     buf_line(b->w.out, "  typedef segment%d second_segment;", n);
     buf_line(b->w.out,
         "  template <class ENGINE, bool ALIGNED, class FIRST> FX_DEVICE void accumulate("

@@ -14,7 +14,7 @@ struct fx_wgmma_chain_pieces {
   typedef OUTER outer;
   static constexpr int BK = BK_, BT = INNER::N, BN = OUTER::N, CONSUMERS = 1, BM = 64, CONSUMER_THREADS = 128, THREADS = CONSUMER_THREADS + 32;
   static constexpr int BOX_BYTES = 64 * 64 * (int)sizeof(T), STAGES = STAGES_, SUMS = 1, BESIDE = 1, PARTS = 1;
-  static constexpr int A_BYTES = BK / 64 * BOX_BYTES;
+  static constexpr int FIRST = 1, A_BYTES = BK / 64 * BOX_BYTES;
   typedef fx_chain_stages<STAGES, BK / 64 * (BT / 64) * BOX_BYTES> b_stages;
   typedef fx_chain_stages<STAGES, BT / 64 * (BN / 64) * BOX_BYTES> c_stages;
   // In shared memory, in bytes: A's rows, B's blocks, C's blocks, barriers, how many pieces are stored.
@@ -169,7 +169,7 @@ struct fx_chain_pieces_consumer : fx_chain_consumer<ENGINE, PROBLEM> {
   FX_DEVICE void multiply(const fx_tile &at, int first, int end) {
     const int whole_end = PROBLEM::LIMITS ? 0 : this->rows.p.t() / BT;
 #pragma unroll
-    for (int i = 0; i < BT / 2; ++i) this->s[i] = 0.0f;  // what it held of another tile would take registers until here
+    for (int i = 0; i < BT / 2; ++i) this->s[0][i] = 0.0f;  // what it held of another tile would take registers until here
     fx_mbarrier_wait(this->a_barrier(), this->a_parity);
     fx_mbarrier_wait(this->b.full(), this->b.parity);
     fx_wgmma_begin();

@@ -1,4 +1,4 @@
-/* The chain driver of sm_90a: a problem as for driver_chain.cuh, of one first contraction of 16-bit floats and one pass over the intermediate, on wgmma.
+/* The chain driver of sm_90a: a problem as for driver_chain.cuh, of one or two first contractions of 16-bit floats and one pass over the intermediate, on wgmma.
    A block walks over tiles, as many blocks as multiprocessors. It owns 64 rows of one batch for each of its consumers, warpgroups, and BN columns. A's rows stay in shared memory; one
    thread of the first warpgroup, the producer, copies blocks of B and of C into two rings, boxes of tensor maps as for driver_wgmma.cuh. A consumer has S of its rows in registers, makes
    P of it there, and P's registers are the second product's first factor: the intermediate is nowhere else. The first product of a block and the second one of the block before are
@@ -42,16 +42,16 @@ struct fx_chain_stages {
   static constexpr int STAGES = STAGES_, STAGE_BYTES = BYTES;
 };
 
-// fx_wgmma_chain: 64 rows a consumer, INNER::N of the intermediate at a time, OUTER::N columns, k up to BK
-template <class T_, class INNER, class OUTER, int BK_, int CONSUMERS_, int STAGES_>
+// fx_wgmma_chain: 64 rows a consumer, INNER::N of the intermediate at a time, OUTER::N columns, k up to BK; FIRST first contractions, of as many A's as AS
+template <class T_, class INNER, class OUTER, int BK_, int CONSUMERS_, int STAGES_, int FIRST_ = 1, int AS = 1>
 struct fx_wgmma_chain {
   typedef T_ T;
   typedef INNER inner;
   typedef OUTER outer;
   static constexpr int BK = BK_, BT = INNER::N, BN = OUTER::N, CONSUMERS = CONSUMERS_, BM = 64 * CONSUMERS, THREADS = 128 * (1 + CONSUMERS);
   static constexpr int BOX_BYTES = 64 * 64 * (int)sizeof(T), STAGES = STAGES_;
-  static constexpr int A_BYTES = BK / 64 * CONSUMERS * BOX_BYTES;
-  typedef fx_chain_stages<STAGES, BK / 64 * (BT / 64) * BOX_BYTES> b_stages;
+  static constexpr int FIRST = FIRST_, A_BYTES = AS * (BK / 64) * CONSUMERS * BOX_BYTES;
+  typedef fx_chain_stages<STAGES, FIRST * (BK / 64) * (BT / 64) * BOX_BYTES> b_stages;
   typedef fx_chain_stages<STAGES, BT / 64 * (BN / 64) * BOX_BYTES> c_stages;
   // The epilogue, as fx_wgmma_epilogue asks for it.
   static constexpr bool ALIGNED = true, HAS_ROOM = CONSUMERS == 2 && BN <= 128;
@@ -64,6 +64,28 @@ struct fx_wgmma_chain {
   static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= THREADS / 128 * (65536 / THREADS / 8 * 8), "who takes registers would wait forever");
   static_assert(BK % 64 == 0 && BT % 64 == 0 && BN % 64 == 0 && (CONSUMERS == 2 || CONSUMERS == 3), "no such tile");
 };
+
+// fx_chain_first: first contraction number J: its factors, where their tensor maps are, and where A's rows lie, as number of those of a consumer
+template <class PROBLEM, int J, bool IS_NEXT = J != 0>
+struct fx_chain_first {
+  typedef typename PROBLEM::first_segment segment;
+  typedef typename segment::a a;
+  typedef typename segment::template b<0> b;
+  static constexpr bool HAS_A = true;
+  static constexpr int SUM = segment::sum(0), MAP_A = 0, MAP_B = 1, A = 0;
+};
+template <class PROBLEM, int J>
+struct fx_chain_first<PROBLEM, J, true> {
+  typedef typename PROBLEM::next_segment segment;
+  static constexpr bool HAS_A = PROBLEM::first_segment::SUMS == 1;  // else it has that of number 0
+  typedef typename segment::a a;
+  typedef typename segment::template b<HAS_A ? 0 : 1> b;
+  static constexpr int SUM = segment::sum(HAS_A ? 0 : 1), MAP_A = HAS_A ? 2 : 0, MAP_B = HAS_A ? 3 : 2, A = HAS_A ? 1 : 0;
+};
+
+// fx_chain_map_c: which tensor map is C's
+template <class PROBLEM>
+FX_DEVICE constexpr int fx_chain_map_c() { return PROBLEM::INNER_SUMS == 1 ? 2 : PROBLEM::first_segment::SUMS == 1 ? 4 : 3; }
 
 // fx_chain_copies: starts copying, of tiles one after the other, A's rows and blocks of B and of C
 template <class ENGINE, class PROBLEM>
@@ -83,12 +105,29 @@ struct fx_chain_copies {
       const unsigned full = fx_shared(fx_smem()) + ENGINE::A_BARRIERS + consumer * 16;
       fx_mbarrier_wait(full + 8, parity ^ 1);
       fx_mbarrier_expect(full, ENGINE::A_BYTES / ENGINE::CONSUMERS);
-#pragma unroll
-      for (int k = 0; k < ENGINE::BK; k += 64)
-        fx_wgmma_load<64, typename PROBLEM::first_segment::a>(p, maps, nullptr, fx_shared(fx_smem()) + (k / 64 * ENGINE::CONSUMERS + consumer) * ENGINE::BOX_BYTES, full, 0, at.batch, 0,
-                                                              at.m + consumer * 64, 64, k);
+      load_a<0>(at, consumer, full);
+      if constexpr (ENGINE::FIRST > 1) load_a<1>(at, consumer, full);
     }
     parity ^= 1;
+  }
+  template <int J>
+  FX_DEVICE void load_a(const fx_tile &at, int consumer, unsigned full) {
+    typedef fx_chain_first<PROBLEM, J> first;
+    if constexpr (first::HAS_A) {
+#pragma unroll
+      for (int k = 0; k < ENGINE::BK; k += 64)
+        fx_wgmma_load<64, typename first::a>(p, maps + first::MAP_A, nullptr,
+                                             fx_shared(fx_smem()) + ((first::A * (ENGINE::BK / 64) + k / 64) * ENGINE::CONSUMERS + consumer) * ENGINE::BOX_BYTES, full, 0, at.batch, 0,
+                                             at.m + consumer * 64, 64, k);
+    }
+  }
+  template <int J>
+  FX_DEVICE void load_b(const fx_tile &at, int t0) {
+    typedef fx_chain_first<PROBLEM, J> first;
+#pragma unroll
+    for (int k = 0; k < ENGINE::BK; k += 64)
+      fx_wgmma_load<ENGINE::BT, typename first::b>(p, maps + first::MAP_B, nullptr, b.address() + (J * (ENGINE::BK / 64) + k / 64) * (ENGINE::BT / 64) * ENGINE::BOX_BYTES, b.full(), 0, at.batch,
+                                                   0, t0, ENGINE::BT, k);
   }
   // Blocks `first` up to `end` of a tile.
   FX_DEVICE void start(const fx_tile &at, int first, int end) {
@@ -97,17 +136,15 @@ struct fx_chain_copies {
       const int t0 = fx_chain_nth<PROBLEM>(i, first, end) * ENGINE::BT;
       fx_mbarrier_wait(b.empty(), b.parity ^ 1);
       fx_mbarrier_expect(b.full(), b_stages::STAGE_BYTES);
-#pragma unroll
-      for (int k = 0; k < ENGINE::BK; k += 64)
-        fx_wgmma_load<ENGINE::BT, typename PROBLEM::first_segment::template b<0>>(p, maps + 1, nullptr, b.address() + k / 64 * (ENGINE::BT / 64) * ENGINE::BOX_BYTES, b.full(), 0, at.batch, 0,
-                                                                                  t0, ENGINE::BT, k);
+      load_b<0>(at, t0);
+      if constexpr (ENGINE::FIRST > 1) load_b<1>(at, t0);
       b.next();
       if (i == first) start_a(at);
       fx_mbarrier_wait(c.empty(), c.parity ^ 1);
       fx_mbarrier_expect(c.full(), c_stages::STAGE_BYTES);
 #pragma unroll
       for (int t = 0; t < ENGINE::BT; t += 64)
-        fx_wgmma_load<ENGINE::BN, typename PROBLEM::second_segment::template b<0>>(p, maps + 2, nullptr, c.address() + t / 64 * (ENGINE::BN / 64) * ENGINE::BOX_BYTES, c.full(), 0, at.batch, 0, at.n,
+        fx_wgmma_load<ENGINE::BN, typename PROBLEM::second_segment::template b<0>>(p, maps + fx_chain_map_c<PROBLEM>(), nullptr, c.address() + t / 64 * (ENGINE::BN / 64) * ENGINE::BOX_BYTES, c.full(), 0, at.batch, 0, at.n,
                                                                                    ENGINE::BN, t0 + t);
       c.next();
     }
@@ -178,16 +215,17 @@ struct fx_chain_rows {
 
   // Makes P of a block of S in the place of it, and what sums and D so far are scaled by. IS_WHOLE: every row takes all of the block.
   template <bool IS_WHOLE>
-  FX_DEVICE void make(float (&s)[BT / 2], float (&scale)[2], int t0) {
+  FX_DEVICE void make(float (&s)[ENGINE::FIRST][BT / 2], float (&scale)[2], int t0) {
     const int first = t0 + threadIdx.x % 4 * 2;
     if constexpr (PROBLEM::FINDS_MAXIMA[0]) {
       decltype(p.maxima(fx_chain_pass<0>())) maxima[2] = {p.maxima(fx_chain_pass<0>()), p.maxima(fx_chain_pass<0>())};
 #pragma unroll
       for (int i = 0; i < BT / 4; ++i) {
-        float x[1][2] = {{s[i * 2], s[i * 2 + 1]}};
+        float x[ENGINE::FIRST][2];
+        get(x, s, i);
         const int t = first + i / 2 * 8, h = i % 2;
         p.template find_maxima<2, !IS_WHOLE>(fx_chain_pass<0>(), maxima[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
-        if constexpr (PROBLEM::KEEPS[0]) s[i * 2] = x[0][0], s[i * 2 + 1] = x[0][1];
+        if constexpr (PROBLEM::KEEPS[0]) s[0][i * 2] = x[0][0], s[0][i * 2 + 1] = x[0][1];
       }
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
@@ -198,11 +236,17 @@ struct fx_chain_rows {
     }
 #pragma unroll
     for (int i = 0; i < BT / 4; ++i) {
-      float x[1][2] = {{s[i * 2], s[i * 2 + 1]}};
+      float x[ENGINE::FIRST][2];
+      get(x, s, i);
       const int t = first + i / 2 * 8, h = i % 2;
       p.template fold<2, !IS_WHOLE>(fx_chain_pass<0>(), sums[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
-      s[i * 2] = x[0][0], s[i * 2 + 1] = x[0][1];
+      s[0][i * 2] = x[0][0], s[0][i * 2 + 1] = x[0][1];
     }
+  }
+  // Two adjacent elements of every first contraction.
+  static FX_DEVICE void get(float (&x)[ENGINE::FIRST][2], const float (&s)[ENGINE::FIRST][BT / 2], int i) {
+#pragma unroll
+    for (int j = 0; j < ENGINE::FIRST; ++j) x[j][0] = s[j][i * 2], x[j][1] = s[j][i * 2 + 1];
   }
 
   // P as the first factor's registers of each step of 16.
@@ -238,8 +282,6 @@ struct fx_chain_rows {
 template <class ENGINE, class PROBLEM>
 struct fx_chain_consumer {
   typedef typename ENGINE::T T;
-  typedef typename PROBLEM::first_segment::a operand_a;
-  typedef typename PROBLEM::first_segment::template b<0> operand_b;
   typedef typename PROBLEM::second_segment::template b<0> operand_c;
   static constexpr int BT = ENGINE::BT, BN = ENGINE::BN, BOX = ENGINE::BOX_BYTES, CONSUMERS = ENGINE::CONSUMERS;
 
@@ -248,7 +290,7 @@ struct fx_chain_consumer {
   fx_wgmma_ring<typename ENGINE::b_stages> b;      // B's blocks
   fx_wgmma_ring<typename ENGINE::c_stages> c;      // and C's
   unsigned a_parity;                               // of A's rows
-  float s[BT / 2];                                 // S of a block, then P
+  float s[ENGINE::FIRST][BT / 2];                  // S of a block, of every first contraction; then P in the place of the first one
   unsigned a[BT / 16][4];                          // P of the block before, rounded
   fx_wgmma_sums<ENGINE> d;                            // D
 
@@ -273,13 +315,21 @@ struct fx_chain_consumer {
   FX_DEVICE void give_back_a() const {
     if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(a_barrier() + 8);
   }
-  FX_DEVICE void start_first() {
-    const unsigned long long x = fx_wgmma_operand<operand_a::LAYOUT>::at(fx_shared(fx_smem()) + number * BOX), y = fx_wgmma_operand<operand_b::LAYOUT>::at(b.address());
+  template <int J>
+  FX_DEVICE void multiply_first() {
+    typedef fx_chain_first<PROBLEM, J> first;
+    typedef fx_wgmma_operand<first::a::LAYOUT> rows_of_a;
+    typedef fx_wgmma_operand<first::b::LAYOUT> rows_of_b;
+    const unsigned long long x = rows_of_a::at(fx_shared(fx_smem()) + (first::A * (ENGINE::BK / 64) * CONSUMERS + number) * BOX),
+                             y = rows_of_b::at(b.address() + J * (ENGINE::BK / 64) * (BT / 64) * BOX);
 #pragma unroll
     for (int step = 0; step < ENGINE::BK / 16; ++step)
-      ENGINE::inner::template multiply<fx_is_bf16<T>::VALUE, operand_a::LAYOUT == FX_MN_MAJOR, operand_b::LAYOUT == FX_MN_MAJOR, false>(
-          s, x + step / 4 * (CONSUMERS * BOX >> 4) + step % 4 * (fx_wgmma_operand<operand_a::LAYOUT>::STEP >> 4),
-          y + step / 4 * (BT / 64 * BOX >> 4) + step % 4 * (fx_wgmma_operand<operand_b::LAYOUT>::STEP >> 4), step > 0);
+      ENGINE::inner::template multiply<fx_is_bf16<T>::VALUE, first::a::LAYOUT == FX_MN_MAJOR, first::b::LAYOUT == FX_MN_MAJOR, false>(
+          s[first::SUM], x + step / 4 * (CONSUMERS * BOX >> 4) + step % 4 * (rows_of_a::STEP >> 4), y + step / 4 * (BT / 64 * BOX >> 4) + step % 4 * (rows_of_b::STEP >> 4), step > 0);
+  }
+  FX_DEVICE void start_first() {
+    multiply_first<0>();
+    if constexpr (ENGINE::FIRST > 1) multiply_first<1>();
     fx_wgmma_commit();
   }
   FX_DEVICE void start_second() {
@@ -301,7 +351,7 @@ struct fx_chain_consumer {
     const int block = fx_chain_nth<PROBLEM>(work.first, work.first, work.end);
     if (block >= work.whole_first && block < work.whole_end) rows.template make<true>(s, scale, block * BT);
     else rows.template make<false>(s, scale, block * BT);
-    rows.pack(a, s);
+    rows.pack(a, s[0]);
   }
   template <bool IS_WHOLE>
   FX_DEVICE void next_block(int i, int end) {
@@ -323,7 +373,7 @@ struct fx_chain_consumer {
 #pragma unroll
       for (int j = 0; j < BN / 2; ++j) d.of[0][0][j] *= scale[j / 2 % 2];
     }
-    rows.pack(a, s);
+    rows.pack(a, s[0]);
   }
   // D is whole: hands it to the problem.
   FX_DEVICE void end(int tile) {

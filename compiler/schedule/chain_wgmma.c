@@ -1,5 +1,5 @@
-/* The chain driver over the wgmma engine: one first contraction of f16 or of bf16 and one pass over the intermediate,
- * on sm_90a, operands copied as boxes of tensor maps.
+/* The chain driver over the wgmma engine: one or two first contractions of f16 or of bf16 and one pass over the
+ * intermediate, on sm_90a, operands copied as boxes of tensor maps.
  *
  * In: a group that is a chain. Out: configurations for aligned operands, and behind them those of the other engines,
  * which take what is not aligned, or summed over further. */
@@ -14,15 +14,19 @@ enum { ROWS = 64, WARPGROUP = 128, BOX_BYTES = 64 * 64 * 2 };
 /* A tile: the most that is summed over first, intermediate and columns a block takes at a time, consumers of 64 rows
  * each. */
 static const struct chain_wgmma_tile {
-    int bk, bt, bn, consumers, stages;
-    double rate; /* flops a cycle and SM, of both contractions */
+    int bk, bt, bn, consumers, stages, first; /* contractions */
+    double rate; /* flops a cycle and SM, of all contractions */
 } tiles[] = {
-    {64, 128, 64, 2, 2, 2000},
-    {64, 128, 128, 2, 2, 2200},
-    {128, 128, 64, 2, 2, 2200},
-    {128, 128, 128, 2, 2, 2400},
-    {256, 64, 128, 2, 2, 2000},
-    {256, 64, 256, 2, 2, 2200},
+    {64, 128, 64, 2, 2, 1, 2000},
+    {64, 128, 128, 2, 2, 1, 2200},
+    {128, 128, 64, 2, 2, 1, 2200},
+    {128, 128, 128, 2, 2, 1, 2400},
+    {256, 64, 128, 2, 2, 1, 2000},
+    {256, 64, 256, 2, 2, 1, 2200},
+    {64, 64, 64, 2, 2, 2, 1600},
+    {64, 64, 128, 2, 2, 2, 1700},
+    {128, 64, 64, 2, 2, 2, 1700},
+    {128, 64, 128, 2, 2, 2, 1800},
 };
 
 /* A tile of pieces, of one consumer; blocks that an SM holds, so that one multiplies while another one reads. */
@@ -40,7 +44,8 @@ static const double PIECES_RATE = 600;
 /* By the formula of driver_chain_wgmma.cuh. */
 static int smem_bytes(const struct chain_wgmma_tile *e, const struct chain *x) {
     enum { CHUNK_PITCH = 32 * 4 + 32 };
-    int a = e->bk / 64 * e->consumers, b = e->bk / 64 * (e->bt / 64), c = e->bt / 64 * (e->bn / 64),
+    int n_as = x->first.n_segments, a = n_as * (e->bk / 64) * e->consumers,
+        b = e->first * (e->bk / 64) * (e->bt / 64), c = e->bt / 64 * (e->bn / 64),
         staging = e->consumers * 4 * 16 * CHUNK_PITCH, barriers = 16 * e->consumers + 32 + 2 * e->stages * 16,
         words = (2 * 12 + 8) * 4, rows = e->consumers * ROWS * x->result_words * 4;
     return (a + e->stages * (b + c)) * BOX_BYTES + staging + barriers + words + rows;
@@ -48,7 +53,8 @@ static int smem_bytes(const struct chain_wgmma_tile *e, const struct chain *x) {
 
 static void add_config(const struct graph *g, struct scheduled *s, const struct chain_wgmma_tile *e, int vector) {
     struct arena *a = &g->cx->arena;
-    int rows = e->consumers * ROWS;
+    int rows = e->consumers * ROWS, n_as = s->chain->first.n_segments;
+    const char *several = e->first > 1 ? arena_printf(a, ", %d, %d", e->first, n_as) : "";
     struct config *c = config_next(s);
     if (!c) return;
     *c = (struct config){.is_aligned = true,
@@ -65,10 +71,10 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
         .most_local = e->bn > 128 ? 192 : 128, /* what the producer and the scheduler spill, or who has so many sums, is
                                                   read once a tile */
         .most_k = e->bk,
-        .rate = e->rate * e->bn / (e->bk + e->bn),
+        .rate = e->rate * e->bn / (e->bk + e->bn), /* schedule_chain_price multiplies by the inverse */
         .suffix = arena_printf(a, "%dx%dx%d_k%d_wgmma", rows, e->bt, e->bn, e->bk),
-        .engine = arena_printf(a, "fx_wgmma_chain<fx_%s, fx_columns_%d, fx_held_%d, %d, %d, %d>",
-            fx_dtype_name(s->chain->second.b_dtype), e->bt, e->bn, e->bk, e->consumers, e->stages),
+        .engine = arena_printf(a, "fx_wgmma_chain<fx_%s, fx_columns_%d, fx_held_%d, %d, %d, %d%s>",
+            fx_dtype_name(s->chain->second.b_dtype), e->bt, e->bn, e->bk, e->consumers, e->stages, several),
         .text = arena_printf(a,
             "wgmma %d rows, %d of the intermediate, %d columns, rows kept up to k = %d, %d stages, %d consumers in turns",
             rows, e->bt, e->bn, e->bk, e->stages, e->consumers)};
@@ -114,9 +120,11 @@ static bool takes(const struct graph *g, const struct chain *x, const char **why
         return *why_not = arena_printf(&g->cx->arena, "it multiplies f16 and bf16; the operands are %s",
                    fx_dtype_name(dtype)),
                false;
-    if (x->parts.n_inner > 1) return *why_not = "there are several first contractions", false;
+    if (x->parts.n_inner > 2) return *why_not = "there are more than two first contractions", false;
     if (x->n_passes > 1) return *why_not = "the intermediate is walked over more than once", false;
-    if (x->first.segments[0].k_outer.n) return *why_not = "the axes summed over first do not lie side by side", false;
+    for (int i = 0; i < x->first.n_segments; i++)
+        if (x->first.segments[i].k_outer.n)
+            return *why_not = "the axes summed over first do not lie side by side", false;
     return are_mappable(g, &x->first, true, why_not) && are_mappable(g, &x->second, false, why_not);
 }
 
@@ -132,9 +140,11 @@ bool schedule_chain_wgmma_configure(
     int vector = gemm_vector(g, s, 8);
     s->has_flags = true; /* for tallies, and for pieces */
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
-        if (smem_bytes(&tiles[i], s->chain) <= arch->block_shared) add_config(g, s, &tiles[i], vector);
+        if (tiles[i].first == s->chain->parts.n_inner && smem_bytes(&tiles[i], s->chain) <= arch->block_shared)
+            add_config(g, s, &tiles[i], vector);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        if (pieces_smem_bytes(&pieces[i]) <= arch->block_shared) add_pieces_config(g, s, &pieces[i], vector);
+        if (s->chain->parts.n_inner == 1 && pieces_smem_bytes(&pieces[i]) <= arch->block_shared)
+            add_pieces_config(g, s, &pieces[i], vector);
     if (!s->n_configs) return *why_not = schedule_no_room(g), false;
     for (int i = 0; i < n_others; i++) config_copy(s, &others[i]);
     return true;

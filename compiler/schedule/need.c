@@ -328,7 +328,8 @@ struct terms schedule_needs(
     if (s->group->contraction) {
         if (s->chain) need_segments(&x, &n, c, s, f, &s->chain->first);
         if (f->most_m) need_at_most(&x, &n, k, &s->gemm.m, f->most_m);
-        if (f->most_k) need_at_most(&x, &n, k, &s->chain->first.segments[0].k, f->most_k);
+        for (int i = 0; f->most_k && i < s->chain->first.n_segments; i++)
+            need_at_most(&x, &n, k, &s->chain->first.segments[i].k, f->most_k);
         need_segments(&x, &n, c, s, f, &s->gemm);
         if (f->is_skinny)
             need_at_most(&x, &n, k, f->swaps ? &s->gemm.n : &s->gemm.m, f->swaps ? f->tile_n : f->tile_m);

@@ -93,7 +93,10 @@ static bool is_at_most(const struct graph *g, const struct axis_list *l, int mos
 
 /* Whether f takes whatever the nominal extents leave open. */
 static bool is_general(const struct graph *g, const struct scheduled *s, const struct config *f) {
-    if (f->most_k) return is_at_most(g, &s->chain->first.segments[0].k, f->most_k);
+    bool is_any_k = true;
+    for (int i = 0; f->most_k && i < s->chain->first.n_segments; i++)
+        is_any_k &= is_at_most(g, &s->chain->first.segments[i].k, f->most_k);
+    if (f->most_k) return is_any_k;
     return !f->most_cols || is_at_most(g, &s->row->cols, f->most_cols);
 }
 
