@@ -74,10 +74,29 @@ static bool sums_label_of(const struct adjoint_product *p, const struct value *v
     return false;
 }
 
+/* Which operand of v is what a condition does not replace by 0; 0: v is no such choice. */
+static int chosen_operand(const struct value *v) {
+    if (v->kind != V_OP || v->op != O_WHERE) return 0;
+    return grad_is_number(v->args[2], 0) ? 1 : grad_is_number(v->args[1], 0) ? 2 : 0;
+}
+
+/* a * b, element by element; NULL is 1. A condition that chooses 0 chooses it of the product: the other factor may be
+ * infinite. */
+static struct value *multiply_within(struct grad *g, struct value *a, struct value *b) {
+    int of_a = a ? chosen_operand(a) : 0, of_b = b ? chosen_operand(b) : 0;
+    if (!a || !b || (!of_a && !of_b)) return grad_multiply(g, a, b, false);
+    const struct value *choice = of_a ? a : b;
+    struct value *args[3] = {choice->args[0], choice->args[1], choice->args[2]};
+    int of = of_a ? of_a : of_b;
+    args[of] = of_a ? multiply_within(g, args[of], b) : multiply_within(g, a, args[of]);
+    return grad_op(g, O_WHERE, args[0], args[1], args[2]);
+}
+
 /* v times the factors over which p sums if `inside`, those over which it does not otherwise; NULL is 1. */
 static struct value *times_part(struct grad *g, struct value *v, const struct adjoint_product *p, bool inside) {
     for (int i = 0; i < p->n_factors; i++)
-        if (sums_label_of(p, p->factors[i]) == inside) v = grad_multiply(g, v, p->factors[i], inside);
+        if (sums_label_of(p, p->factors[i]) == inside)
+            v = inside ? grad_multiply(g, v, p->factors[i], true) : multiply_within(g, v, p->factors[i]);
     return v;
 }
 

@@ -74,7 +74,23 @@ struct beyond {
     double *is;
 };
 
-static void find_beyond_op(const struct chain *x, const struct node *n, struct beyond *b) {
+/* Whether n is finite whatever it is made of: x where that is finite, else a number. */
+static bool is_finite(const struct node *n) {
+    if (n->kind == N_CONST) return fx_is_float(n->dtype) && isfinite(n->num);
+    if (!node_is_op(n, O_WHERE) || !node_is_op(n->args[0], O_LT) || !is_finite(n->args[2])) return false;
+    const struct node *x = n->args[0]->args[0];
+    return node_is_op(x, O_ABS) && x->args[0] == n->args[1] && node_is_number(n->args[0]->args[1], INFINITY);
+}
+
+/* Whether n is computed from a first contraction, element by element. */
+static bool is_of_products(const struct group *r, const struct node *n, int depth) {
+    if (group_sum(r, n) >= 0 || depth > 16) return true;
+    for (int i = 0; i < n->n_args && n->kind != N_REDUCE && n->kind != N_SCAN; i++)
+        if (is_of_products(r, n->args[i], depth + 1)) return true;
+    return false;
+}
+
+static void find_beyond_op(const struct group *r, const struct chain *x, const struct node *n, struct beyond *b) {
     double v[3] = {0};
     bool all = true;
     for (int i = 0; i < n->n_args; i++) {
@@ -92,13 +108,19 @@ static void find_beyond_op(const struct chain *x, const struct node *n, struct b
         b->is[n->id] = op_eval(n->op, v[0], v[1], v[2]);
         b->is_known[n->id] = !isnan(b->is[n->id]);
     }
+    if (n->op == O_SUB && b->is_known[n->args[0]->id] && v[0] == -INFINITY && is_finite(n->args[1]))
+        b->is_known[n->id] = true, b->is[n->id] = -INFINITY;
+    if (n->op == O_DIV && b->is_known[n->args[0]->id] && v[0] == 0 && !b->is_known[n->args[1]->id] &&
+        !is_of_products(r, n->args[1], 0)) /* a divisor counts as a number, and not as 0 */
+        b->is_known[n->id] = true, b->is[n->id] = 0;
     for (int k = 0; k < x->n_exps; k++) /* a shift that is not finite is no shift yet, and makes all of a row NaN */
         if (x->exps[k].e == n && b->is_known[x->exps[k].x->id] && b->is[x->exps[k].x->id] == -INFINITY)
             b->is_known[n->id] = true, b->is[n->id] = 0;
 }
 
 /* Where condition c is `says`. */
-static struct beyond find_beyond(const struct graph *g, const struct chain *x, const struct node *c, bool says) {
+static struct beyond find_beyond(
+    const struct graph *g, const struct group *r, const struct chain *x, const struct node *c, bool says) {
     struct beyond b = {.is_known = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1),
         .is = NEW_ARRAY(&g->cx->arena, double, g->n_nodes + 1)};
     for (int i = 0; i < g->n_nodes; i++) {
@@ -106,7 +128,7 @@ static struct beyond find_beyond(const struct graph *g, const struct chain *x, c
         if (n == c) b.is_known[i] = true, b.is[i] = says;
         else if (n->kind == N_CONST && (fx_is_float(n->dtype) || n->dtype == FX_BOOL))
             b.is_known[i] = true, b.is[i] = n->num;
-        else if (n->kind == N_OP) find_beyond_op(x, n, &b);
+        else if (n->kind == N_OP) find_beyond_op(r, x, n, &b);
         for (int k = 0; n->kind == N_OP && k < x->n_deferred; k++) { /* divided, or chosen, at the end */
             int stays = chain_undeferred(x, n);
             if (stays < 0) continue;
@@ -120,7 +142,7 @@ static struct beyond find_beyond(const struct graph *g, const struct chain *x, c
 /* Whether what does not count by c adds nothing to any sum of the pass, nor to D. */
 static bool adds_nothing(
     const struct graph *g, const struct group *r, const struct chain *x, const struct node *c, bool says) {
-    const struct beyond b = find_beyond(g, x, c, says);
+    const struct beyond b = find_beyond(g, r, x, c, says);
     const struct node *p = x->parts.intermediate;
     if (!b.is_known[p->id] || b.is[p->id] != 0) return false;
     for (int i = 0; i < r->n_steps; i++) {

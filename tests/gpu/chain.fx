@@ -99,7 +99,7 @@ kernel softmax_plus_one(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,D]) -> (y: f16[
   y = (e / l) @ v
 }
 test softmax_plus_one { B=2 S=130 T=300 D=64 }
-test softmax_plus_one { B=2 S=33 T=0 D=64 }
+test softmax_plus_one { B=2 S=33 T=0 D=64 tol: exact }
 kernel epsilon(q: bf16[S,D], k: bf16[T,D], v: bf16[T,D]) -> y: bf16[S,D] with { fuse: require } {
   s = (q @ k) * 0.1
   e = exp(s - max[T](s))
@@ -299,3 +299,19 @@ kernel row_alone(q: f16[S,D], k: f16[T,D], v: f16[T,N], t: f32[V], ids: i32[S], 
 }
 test row_alone { S=5 T=9 D=8 N=7 V=4 ids.init: integers(-1,5) }
 test row_alone { S=70 T=65 D=16 N=72 V=2 ids.init: integers(-1,3) }
+
+# two first contractions, each with a factor of its own, and one element by element behind both: the gradient of an attention, of what its forward has saved
+kernel saved_dq(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], dy: bf16[B,H,S,E], lse: f32[B,H,S], delta: f32[B,H,S]) -> dq: bf16[B,H,S,D] with { fuse: require } {
+  p  = exp((q @[D] k) * 0.1 - lse)
+  dq = where(idx(T) <= idx(S), p * ((dy @[E] v) - delta) * 0.1, 0) @[T] k
+}
+test saved_dq { B=1 H=2 S=300 T=300 D=64 E=64 }
+test saved_dq { B=2 H=1 S=130 T=200 D=128 E=128 }
+test saved_dq { B=1 H=1 S=65 T=130 D=40 E=72 }
+test saved_dq { B=1 H=1 S=33 T=63 D=33 E=7 }
+kernel saved_dk(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], dy: bf16[B,H,S,E], lse: f32[B,H,S], delta: f32[B,H,S]) -> dk: bf16[B,H,T,D] with { fuse: require } {
+  p  = exp((q @[D] k) * 0.1 - lse)
+  dk = where(idx(T) <= idx(S), p * ((dy @[E] v) - delta) * 0.1, 0) @[S] q
+}
+test saved_dk { B=1 H=2 S=300 T=300 D=64 E=64 }
+test saved_dk { B=2 H=1 S=130 T=200 D=128 E=128 q.init: outlier(0,1000) }
