@@ -1,4 +1,4 @@
-/* The chain driver of sm_90a: a problem as for driver_chain.cuh, of one or two first contractions of 16-bit floats and one pass over the intermediate, on wgmma.
+/* The chain driver of sm_90a: a problem as for driver_chain.cuh, of one or two first contractions of 16-bit floats, on wgmma.
    A block walks over tiles, as many blocks as multiprocessors. It owns 64 rows of one batch for each of its consumers, warpgroups, and BN columns. A's rows stay in shared memory; one
    thread of the first warpgroup, the producer, copies blocks of B and of C into two rings, boxes of tensor maps as for driver_wgmma.cuh. A consumer has S of its rows in registers, makes
    P of it there, and P's registers are the second product's first factor: the intermediate is nowhere else. The first product of a block and the second one of the block before are
@@ -129,17 +129,28 @@ struct fx_chain_copies {
       fx_wgmma_load<ENGINE::BT, typename first::b>(p, maps + first::MAP_B, nullptr, b.address() + (J * (ENGINE::BK / 64) + k / 64) * (ENGINE::BT / 64) * ENGINE::BOX_BYTES, b.full(), 0, at.batch,
                                                    0, t0, ENGINE::BT, k);
   }
-  // Blocks `first` up to `end` of a tile.
+  FX_DEVICE void start_b(const fx_tile &at, int t0) {
+    fx_mbarrier_wait(b.empty(), b.parity ^ 1);
+    fx_mbarrier_expect(b.full(), b_stages::STAGE_BYTES);
+    load_b<0>(at, t0);
+    if constexpr (ENGINE::FIRST > 1) load_b<1>(at, t0);
+    b.next();
+  }
+  // Blocks `first` up to `end` of a tile, in every pass.
   FX_DEVICE void start(const fx_tile &at, int first, int end) {
+#pragma unroll 1
+    for (int pass = 0; pass + 1 < PROBLEM::PASSES; ++pass) {
+#pragma unroll 1
+      for (int i = first; i < end; ++i) {
+        start_b(at, fx_chain_nth<PROBLEM>(i, first, end) * ENGINE::BT);
+        if (pass == 0 && i == first) start_a(at);
+      }
+    }
 #pragma unroll 1
     for (int i = first; i < end; ++i) {
       const int t0 = fx_chain_nth<PROBLEM>(i, first, end) * ENGINE::BT;
-      fx_mbarrier_wait(b.empty(), b.parity ^ 1);
-      fx_mbarrier_expect(b.full(), b_stages::STAGE_BYTES);
-      load_b<0>(at, t0);
-      if constexpr (ENGINE::FIRST > 1) load_b<1>(at, t0);
-      b.next();
-      if (i == first) start_a(at);
+      start_b(at, t0);
+      if (PROBLEM::PASSES == 1 && i == first) start_a(at);
       fx_mbarrier_wait(c.empty(), c.parity ^ 1);
       fx_mbarrier_expect(c.full(), c_stages::STAGE_BYTES);
 #pragma unroll
@@ -185,11 +196,11 @@ FX_DEVICE void fx_chain_start(const fx_tensor_map *maps) {
 // fx_chain_rows: what a thread of a consumer knows of its two rows
 template <class ENGINE, class PROBLEM>
 struct fx_chain_rows {
-  typedef decltype(((const PROBLEM *)0)->identity(fx_chain_pass<0>())) sums_type;
+  static constexpr int LAST = PROBLEM::PASSES - 1;
+  typedef decltype(((const PROBLEM *)0)->identity(fx_chain_pass<LAST>())) sums_type;
   static constexpr bool HAS_SUMS = !__is_empty(sums_type);
   typedef typename ENGINE::T T;
   static constexpr int BT = ENGINE::BT, STEPS = BT / 16;
-  static constexpr bool MASKS_REST = PROBLEM::LIMITS && PROBLEM::KEEPS[0];  // what lies beyond the axis counts as beyond limits
 
   const PROBLEM &p;                     // the problem
   fx_tile at;                           // the tile of the result
@@ -197,7 +208,7 @@ struct fx_chain_rows {
   int m[2];                             // of the problem; rows that do not exist stand for its last one, and are not stored
   typename PROBLEM::results r[2];       // reductions
   typename PROBLEM::values q[2];        // values made of them that elements read
-  sums_type sums[2];                    // of the pass so far
+  sums_type sums[2];                    // of the last pass so far
 
   FX_DEVICE fx_chain_rows(const PROBLEM &problem, int first_row) : p(problem), row(first_row + (int)threadIdx.x / 32 % 4 * 16 + (int)threadIdx.x % 32 / 4) {}
 
@@ -208,30 +219,40 @@ struct fx_chain_rows {
     for (int h = 0; h < 2; ++h) {
       m[h] = at.m + row + 8 * h < p.m() ? at.m + row + 8 * h : p.m() - 1;
       r[h] = {}, q[h] = {};
-      if constexpr (PROBLEM::PREPARES[0]) p.prepare(fx_chain_pass<0>(), q[h], r[h], at.batch, m[h]);
-      sums[h] = p.identity(fx_chain_pass<0>());
+    }
+    if constexpr (LAST == 0) begin_pass<0>(sums);
+  }
+  // Begins with pass W.
+  template <int W, class SUMS>
+  FX_DEVICE void begin_pass(SUMS (&sums)[2]) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      if constexpr (PROBLEM::PREPARES[W]) p.prepare(fx_chain_pass<W>(), q[h], r[h], at.batch, m[h]);
+      sums[h] = p.identity(fx_chain_pass<W>());
     }
   }
 
-  // Makes P of a block of S in the place of it, and what sums and D so far are scaled by. IS_WHOLE: every row takes all of the block.
-  template <bool IS_WHOLE>
-  FX_DEVICE void make(float (&s)[ENGINE::FIRST][BT / 2], float (&scale)[2], int t0) {
+  // Of a block of S in pass W: in the last one makes P in the place of it, and what sums and D so far are scaled by. IS_WHOLE: every row takes all of the block.
+  template <int W, bool IS_WHOLE, class SUMS>
+  FX_DEVICE void make(SUMS (&sums)[2], float (&s)[ENGINE::FIRST][BT / 2], float (&scale)[2], int t0) {
+    constexpr bool MASKS_REST = PROBLEM::LIMITS && PROBLEM::KEEPS[W];  // what lies beyond the axis counts as beyond limits
+    const fx_chain_pass<W> pass;
     const int first = t0 + threadIdx.x % 4 * 2;
-    if constexpr (PROBLEM::FINDS_MAXIMA[0]) {
-      decltype(p.maxima(fx_chain_pass<0>())) maxima[2] = {p.maxima(fx_chain_pass<0>()), p.maxima(fx_chain_pass<0>())};
+    if constexpr (PROBLEM::FINDS_MAXIMA[W]) {
+      decltype(p.maxima(pass)) maxima[2] = {p.maxima(pass), p.maxima(pass)};
 #pragma unroll
       for (int i = 0; i < BT / 4; ++i) {
         float x[ENGINE::FIRST][2];
         get(x, s, i);
         const int t = first + i / 2 * 8, h = i % 2;
-        p.template find_maxima<2, !IS_WHOLE>(fx_chain_pass<0>(), maxima[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
-        if constexpr (PROBLEM::KEEPS[0]) s[0][i * 2] = x[0][0], s[0][i * 2 + 1] = x[0][1];
+        p.template find_maxima<2, !IS_WHOLE>(pass, maxima[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
+        if constexpr (PROBLEM::KEEPS[W]) s[0][i * 2] = x[0][0], s[0][i * 2 + 1] = x[0][1];
       }
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
 #pragma unroll
-        for (int mask = 1; mask < 4; mask *= 2) p.combine(fx_chain_pass<0>(), maxima[h], fx_from_lane_xor(maxima[h], mask));
-        scale[h] = p.rescale(fx_chain_pass<0>(), sums[h], maxima[h], r[h], q[h]);
+        for (int mask = 1; mask < 4; mask *= 2) p.combine(pass, maxima[h], fx_from_lane_xor(maxima[h], mask));
+        scale[h] = p.rescale(pass, sums[h], maxima[h], r[h], q[h]);
       }
     }
 #pragma unroll
@@ -239,7 +260,7 @@ struct fx_chain_rows {
       float x[ENGINE::FIRST][2];
       get(x, s, i);
       const int t = first + i / 2 * 8, h = i % 2;
-      p.template fold<2, !IS_WHOLE>(fx_chain_pass<0>(), sums[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
+      p.template fold<2, !IS_WHOLE>(pass, sums[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
       s[0][i * 2] = x[0][0], s[0][i * 2 + 1] = x[0][1];
     }
   }
@@ -260,15 +281,21 @@ struct fx_chain_rows {
     }
   }
 
-  // The last of the pass, and what is stored of rows; the results go where the epilogue finds them.
-  FX_DEVICE void finish() {
+  // The end of pass W.
+  template <int W, class SUMS>
+  FX_DEVICE void end_pass(SUMS (&sums)[2]) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      if constexpr (HAS_SUMS) {
 #pragma unroll
-        for (int mask = 1; mask < 4; mask *= 2) p.combine(fx_chain_pass<0>(), sums[h], fx_from_lane_xor(sums[h], mask));
-        p.finish(fx_chain_pass<0>(), r[h], sums[h], q[h]);
-      }
+      for (int mask = 1; mask < 4; mask *= 2) p.combine(fx_chain_pass<W>(), sums[h], fx_from_lane_xor(sums[h], mask));
+      p.finish(fx_chain_pass<W>(), r[h], sums[h], q[h]);
+    }
+  }
+  // The end of the last pass, and what is stored of rows; the results go where the epilogue finds them.
+  FX_DEVICE void finish() {
+    if constexpr (HAS_SUMS) end_pass<LAST>(sums);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
       if (threadIdx.x % 4 != 0) continue;
       fx_words<typename PROBLEM::results>::of(r[h]).put((unsigned *)(fx_smem() + ENGINE::ROWS), ENGINE::BM, row + 8 * h);
       if constexpr (PROBLEM::STORES_ROWS) {
@@ -283,7 +310,7 @@ template <class ENGINE, class PROBLEM>
 struct fx_chain_consumer {
   typedef typename ENGINE::T T;
   typedef typename PROBLEM::second_segment::template b<0> operand_c;
-  static constexpr int BT = ENGINE::BT, BN = ENGINE::BN, BOX = ENGINE::BOX_BYTES, CONSUMERS = ENGINE::CONSUMERS;
+  static constexpr int BT = ENGINE::BT, BN = ENGINE::BN, BOX = ENGINE::BOX_BYTES, CONSUMERS = ENGINE::CONSUMERS, LAST = PROBLEM::PASSES - 1;
 
   fx_chain_rows<ENGINE, PROBLEM> rows;             // this thread's
   const int number;                                // of the consumer
@@ -345,12 +372,13 @@ struct fx_chain_consumer {
     float scale[2];
     if (work.first + 1 == work.end) give_back_a();
     a_parity ^= 1;
-    rows.begin(work.at);
+    if constexpr (LAST == 0) rows.begin(work.at);
+    else rows.template begin_pass<LAST>(rows.sums);
 #pragma unroll
     for (int i = 0; i < BN / 2; ++i) d.of[0][0][i] = 0.0f;
     const int block = fx_chain_nth<PROBLEM>(work.first, work.first, work.end);
-    if (block >= work.whole_first && block < work.whole_end) rows.template make<true>(s, scale, block * BT);
-    else rows.template make<false>(s, scale, block * BT);
+    if (block >= work.whole_first && block < work.whole_end) rows.template make<LAST, true>(rows.sums, s, scale, block * BT);
+    else rows.template make<LAST, false>(rows.sums, s, scale, block * BT);
     rows.pack(a, s[0]);
   }
   template <bool IS_WHOLE>
@@ -366,7 +394,7 @@ struct fx_chain_consumer {
     fx_wgmma_wait<1>();
     give_back(b);
     if (i + 1 == end) give_back_a();
-    rows.template make<IS_WHOLE>(s, scale, (PROBLEM::LIMITS ? i : i - 1) * BT);  // of fx_chain_nth
+    rows.template make<LAST, IS_WHOLE>(rows.sums, s, scale, (PROBLEM::LIMITS ? i : i - 1) * BT);  // of fx_chain_nth
     fx_wgmma_wait<0>();  // from here on P's registers may change
     give_back(c);
     if constexpr (PROBLEM::SCALED) {
@@ -400,9 +428,8 @@ struct fx_chain_consumer {
     fx_warp_barrier();  // all lanes have stored, and read the results of rows
     fx_chain_list<ENGINE, PROBLEM>::give_back(tile);
   }
-  // Tiles one after another, as long as the next one is known: its first product starts beside the last second one, and runs on while D is handed over.
-  FX_DEVICE void run_tiles(fx_chain_list<ENGINE, PROBLEM> &list, fx_chain_work &work, long long batches) {
-    fx_mbarrier_wait(a_barrier(), a_parity);
+  // S of the next block.
+  FX_DEVICE void first_product() {
     fx_mbarrier_wait(b.full(), b.parity);
     wait_turn();
     fx_wgmma_begin();
@@ -410,19 +437,62 @@ struct fx_chain_consumer {
     pass_turn();
     fx_wgmma_wait<0>();
     give_back(b);
+  }
+  // Pass W and those behind it but for the last: their first products alone.
+  template <int W>
+  FX_DEVICE void run_pass(const fx_chain_work &work) {
+    decltype(rows.p.identity(fx_chain_pass<W>())) sums[2];
+    float scale[2];
+    rows.template begin_pass<W>(sums);
+#pragma unroll 1
+    for (int i = work.first; i < work.end; ++i) {
+      first_product();
+      const int block = fx_chain_nth<PROBLEM>(i, work.first, work.end);
+      if (block >= work.whole_first && block < work.whole_end) rows.template make<W, true>(sums, s, scale, block * BT);
+      else rows.template make<W, false>(sums, s, scale, block * BT);
+    }
+    if constexpr (!__is_empty(decltype(rows.p.identity(fx_chain_pass<W>())))) rows.template end_pass<W>(sums);
+    if constexpr (W + 1 < LAST) run_pass<W + 1>(work);
+  }
+  // The last pass over a tile, from its second block on.
+  FX_DEVICE void run_blocks(const fx_chain_work &work) {
+    int i = work.first + 1;
+    if constexpr (PROBLEM::LIMITS) {
+#pragma unroll 1
+      for (; i < work.whole_first && i < work.end; ++i) next_block<false>(i, work.end);
+#pragma unroll 1
+      for (; i < work.whole_end && i < work.end; ++i) next_block<true>(i, work.end);
+    }
+#pragma unroll 1
+    for (; i < work.end; ++i) next_block<!PROBLEM::LIMITS>(i, work.end);
+  }
+  // Tiles one after another, of several passes each.
+  FX_DEVICE void run_passes(fx_chain_list<ENGINE, PROBLEM> &list, fx_chain_work &work, long long batches) {
+    do {
+      const int tile = list.i - 1;
+      fx_mbarrier_wait(a_barrier(), a_parity);
+      rows.begin(work.at);
+      run_pass<0>(work);
+      first_product();
+      begin(work);
+      run_blocks(work);
+      fx_mbarrier_wait(c.full(), c.parity);
+      fx_wgmma_begin();
+      start_second();
+      fx_wgmma_wait<0>();
+      give_back(c);
+      end(tile);
+    } while (list.next(rows.p, batches, work, number));
+  }
+  // Tiles one after another, as long as the next one is known: its first product starts beside the last second one, and runs on while D is handed over.
+  FX_DEVICE void run_tiles(fx_chain_list<ENGINE, PROBLEM> &list, fx_chain_work &work, long long batches) {
+    fx_mbarrier_wait(a_barrier(), a_parity);
+    first_product();
 #pragma unroll 1
     for (;;) {
       begin(work);
-      int i = work.first + 1;
       const int tile = list.i - 1;
-      if constexpr (PROBLEM::LIMITS) {
-#pragma unroll 1
-        for (; i < work.whole_first && i < work.end; ++i) next_block<false>(i, work.end);
-#pragma unroll 1
-        for (; i < work.whole_end && i < work.end; ++i) next_block<true>(i, work.end);
-      }
-#pragma unroll 1
-      for (; i < work.end; ++i) next_block<!PROBLEM::LIMITS>(i, work.end);
+      run_blocks(work);
       const bool has_next = list.next(rows.p, batches, work, number);
       fx_mbarrier_wait(c.full(), c.parity);
       if (!has_next) {
@@ -457,7 +527,8 @@ struct fx_chain_consumer {
         ++none;
         continue;
       }
-      run_tiles(list, work, batches);
+      if constexpr (LAST > 0) run_passes(list, work, batches);
+      else run_tiles(list, work, batches);
       none = 1;
     }
     if (number == 0) wait_turn();  // nobody is left behind at a barrier

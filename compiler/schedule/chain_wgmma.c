@@ -1,5 +1,5 @@
-/* The chain driver over the wgmma engine: one or two first contractions of f16 or of bf16 and one pass over the
- * intermediate, on sm_90a, operands copied as boxes of tensor maps.
+/* The chain driver over the wgmma engine: one or two first contractions of f16 or of bf16, on sm_90a, operands copied as
+ * boxes of tensor maps.
  *
  * In: a group that is a chain. Out: configurations for aligned operands, and behind them those of the other engines,
  * which take what is not aligned, or summed over further. */
@@ -121,7 +121,6 @@ static bool takes(const struct graph *g, const struct chain *x, const char **why
                    fx_dtype_name(dtype)),
                false;
     if (x->parts.n_inner > 2) return *why_not = "there are more than two first contractions", false;
-    if (x->n_passes > 1) return *why_not = "the intermediate is walked over more than once", false;
     for (int i = 0; i < x->first.n_segments; i++)
         if (x->first.segments[i].k_outer.n)
             return *why_not = "the axes summed over first do not lie side by side", false;
@@ -143,7 +142,8 @@ bool schedule_chain_wgmma_configure(
         if (tiles[i].first == s->chain->parts.n_inner && smem_bytes(&tiles[i], s->chain) <= arch->block_shared)
             add_config(g, s, &tiles[i], vector);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        if (s->chain->parts.n_inner == 1 && pieces_smem_bytes(&pieces[i]) <= arch->block_shared)
+        if (s->chain->parts.n_inner == 1 && s->chain->n_passes == 1 &&
+            pieces_smem_bytes(&pieces[i]) <= arch->block_shared)
             add_pieces_config(g, s, &pieces[i], vector);
     if (!s->n_configs) return *why_not = schedule_no_room(g), false;
     for (int i = 0; i < n_others; i++) config_copy(s, &others[i]);
