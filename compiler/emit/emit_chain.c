@@ -337,6 +337,40 @@ static const char *intermediate_at(struct chain_problem *b, struct scope *p, str
     return name;
 }
 
+/* Whether exponential n, of 16-bit factors, is shifted by what first contractions do not make: written as online. */
+static bool is_shifted(const struct chain_problem *b, const struct node *n) {
+    return node_is_op(n, O_EXP) && node_is_op(n->args[0], O_SUB) && n->dtype == FX_F32 &&
+           b->x->second.b_dtype != FX_F32 && chain_is_of_products(b->r, n->args[0]->args[0]) &&
+           !chain_is_of_products(b->r, n->args[0]->args[1]);
+}
+
+/* Whether n is what such an exponential alone is taken of. */
+static bool is_shift(const struct chain_problem *b, const struct node *n) {
+    bool is = false;
+    for (int i = n->id + 1; node_is_op(n, O_SUB) && i < b->w.g->n_nodes; i++) {
+        const struct node *e = b->w.g->nodes[i];
+        bool reads = false;
+        for (int k = 0; k < e->n_args; k++) reads |= e->args[k] == n;
+        if (reads && !is_shifted(b, e)) return false;
+        is |= reads;
+    }
+    return is;
+}
+
+/* Computes n if it is such an exponential, or divides by a sum of them, which first contractions do not make either. */
+static bool emit_in_short(struct chain_problem *b, struct scope *p, const struct node *n) {
+    bool is_exp = is_shifted(b, n);
+    const struct node *of = is_exp ? n->args[0] : n;
+    if (!is_exp && (!node_is_op(n, O_DIV) || n->dtype != FX_F32 || b->x->second.b_dtype == FX_F32 ||
+                       chain_is_of_products(b->r, n->args[1]) || !chain_has_reciprocal(b->w.g, n->args[1])))
+        return false;
+    const char *x = value_at(&b->w, p, of->args[0]), *y = value_at(&b->w, p, of->args[1]);
+    p->text[n->id] = emit_local(b->w.names, n);
+    value_line(&b->w, is_exp ? "const float %s = fx_chain_exp(%s, %s);%s" : "const float %s = %s * fx_rcp_approx(%s);%s",
+        p->text[n->id], x, y, value_comment(b->w.g, n));
+    return true;
+}
+
 /* Computes what the pass needs of an element, operands first and each once, so that no chain of them is walked deep. */
 static void emit_needed(struct chain_problem *b, struct scope *p, int pass, bool *late) {
     const struct graph *g = b->w.g;
@@ -360,7 +394,7 @@ static void emit_needed(struct chain_problem *b, struct scope *p, int pass, bool
         if (p->text[i]) continue;
         late[i] = is_last && chain_undeferred(b->x, n) >= 0;
         for (int k = 0; k < n->n_args && n->kind == N_OP; k++) late[i] |= late[n->args[k]->id];
-        if (!late[i]) value_at(&b->w, p, n);
+        if (!late[i] && !is_shift(b, n) && !emit_in_short(b, p, n)) value_at(&b->w, p, n);
     }
 }
 
@@ -536,6 +570,9 @@ static void emit_flags(struct chain_problem *b) {
     buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, LIMITS = %s;",
         b->x->outer_exp >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false",
         b->x->n_limits ? "true" : "false");
+    buf_line(b->w.out,
+        "  static constexpr unsigned LOOKS = %u;  // first contractions whose columns beyond limits have to be finite, too",
+        b->x->n_limits ? b->x->looks : 0);
 }
 
 void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,

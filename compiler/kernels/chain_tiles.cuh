@@ -2,6 +2,29 @@
    Of rows without limits everybody knows the next tile. Where rows have limits, three warps of each block are the scheduler, which takes tiles from a tally in memory and writes them, with
    the blocks of the intermediate that they need, into shared memory for the producer and the consumers. */
 
+// fx_chain_first: first contraction number J: its factors, where their tensor maps are, where A's rows lie, as number of those of a consumer, and which of the segment's B's it has
+template <class PROBLEM, int J, bool IS_NEXT = J != 0>
+struct fx_chain_first {
+  typedef typename PROBLEM::first_segment segment;
+  typedef typename segment::a a;
+  typedef typename segment::template b<0> b;
+  static constexpr bool HAS_A = true;
+  static constexpr int SUM = segment::sum(0), MAP_A = 0, MAP_B = 1, A = 0, B = 0;
+};
+template <class PROBLEM, int J>
+struct fx_chain_first<PROBLEM, J, true> {
+  typedef typename PROBLEM::next_segment segment;
+  static constexpr bool HAS_A = PROBLEM::first_segment::SUMS == 1;  // else it has that of number 0
+  typedef typename segment::a a;
+  static constexpr int B = HAS_A ? 0 : 1;
+  typedef typename segment::template b<B> b;
+  static constexpr int SUM = segment::sum(B), MAP_A = HAS_A ? 2 : 0, MAP_B = HAS_A ? 3 : 2, A = HAS_A ? 1 : 0;
+};
+
+// fx_chain_map_c: which tensor map is C's
+template <class PROBLEM>
+FX_DEVICE constexpr int fx_chain_map_c() { return PROBLEM::INNER_SUMS == 1 ? 2 : PROBLEM::first_segment::SUMS == 1 ? 4 : 3; }
+
 // fx_chain_tile: where rows have limits the last ones come first, as they take longest where masks are causal, of as many batches in turns as have their B and C in the L2 cache together
 // Limits recur every period() rows: rows of the same place in it come together.
 template <class ENGINE, class PROBLEM>
@@ -174,38 +197,49 @@ struct fx_chain_scheduler {
     x[11] = at.batch != NONE && !is_anew;
     fx_mbarrier_arrive(list::full(i));
   }
-  // Whether this thread finds in rows of C, of a tile's columns, what is not 0 when multiplied by 0.
-  FX_DEVICE bool look(const fx_tile &at, int t, int end) const {
-    typedef typename PROBLEM::second_segment::template b<0> operand;
-    constexpr int V = 8, ACROSS = ENGINE::BN / V;
-    const int thread = threadIdx.x - 32, n_rows = ENGINE::BN < p.n() - at.n ? ENGINE::BN : p.n() - at.n;
-    if (t >= end) return false;
-    const auto *from = operand::at(p, 0, at.batch, 0) + at.n * operand::stride_mn(p, 0);
+  // Whether this thread finds in rows `t` up to `end` of a factor, so many of its columns from the first on, what is not 0 when multiplied by 0; SIDE_BY_SIDE: columns are.
+  template <bool SIDE_BY_SIDE, class T>
+  static FX_DEVICE bool look_at(const T *from, long long row_step, long long column_step, int n_columns, int t, int end) {
+    constexpr int V = 8;
+    const int thread = threadIdx.x - 32;
     float x[V], z = 0.0f;
-    if constexpr (operand::LAYOUT == FX_MN_MAJOR) {
-      static_assert(WARPS * 32 % ACROSS == 0, "threads do not keep to columns");
-      const int col = thread % ACROSS * V;
-      const long long step = operand::stride_k(p, 0);
+    if constexpr (SIDE_BY_SIDE) {
+      const int across = (n_columns + V - 1) / V, col = thread % across * V, turns = WARPS * 32 / across;
+      if (thread / across >= turns) return false;
 #pragma unroll 2
-      for (int i = t + thread / ACROSS; i < end; i += WARPS * 32 / ACROSS) {
-        if (col >= n_rows) break;
-        fx_load<V, true>(x, from + col + i * step, V);
+      for (int i = t + thread / across; i < end; i += turns) {
+        fx_load<V, true>(x, from + col + i * row_step, V);
 #pragma unroll
         for (int v = 0; v < V; ++v) z = fmaf(x[v], 0.0f, z);
       }
     } else {
-      const long long step = operand::stride_mn(p, 0);
 #pragma unroll 1
-      for (int row = thread / 32; row < n_rows; row += WARPS) {
+      for (int col = thread / 32; col < n_columns; col += WARPS) {
 #pragma unroll 4
         for (int i = t / V * V + thread % 32 * V; i < end; i += 32 * V) {
-          fx_load<V, true>(x, from + row * step + i, V);
+          fx_load<V, true>(x, from + col * column_step + i, V);
 #pragma unroll
           for (int v = 0; v < V; ++v) z = fmaf(x[v], 0.0f, z);
         }
       }
     }
     return z != 0.0f;
+  }
+  // The same of rows of C, of a tile's columns, and of the first contractions' columns where those count.
+  FX_DEVICE bool look(const fx_tile &at, int t, int end) const {
+    typedef typename PROBLEM::second_segment::template b<0> operand;
+    if (t >= end) return false;
+    bool is_found = look_at<operand::LAYOUT == FX_MN_MAJOR>(operand::at(p, 0, at.batch, 0) + at.n * operand::stride_mn(p, 0), operand::stride_k(p, 0), operand::stride_mn(p, 0),
+                                                            ENGINE::BN < p.n() - at.n ? ENGINE::BN : p.n() - at.n, t, end);
+    if constexpr ((PROBLEM::LOOKS & 1) != 0) is_found |= look_at_first<0>(at, t, end);
+    if constexpr ((PROBLEM::LOOKS & 2) != 0) is_found |= look_at_first<1>(at, t, end);
+    return is_found;
+  }
+  template <int SUM>
+  FX_DEVICE bool look_at_first(const fx_tile &at, int t, int end) const {
+    typedef fx_chain_first<PROBLEM, fx_chain_first<PROBLEM, 0>::SUM == SUM ? 0 : 1> first;
+    typedef typename first::b operand;
+    return look_at<operand::LAYOUT == FX_K_MAJOR>(operand::at(p, first::B, at.batch, 0), operand::stride_mn(p, first::B), operand::stride_k(p, first::B), first::segment::k(p), t, end);
   }
   // Of the own rows of C of tile number i those that it takes, or the others.
   FX_DEVICE bool look_at_own(int i, bool taken) const {

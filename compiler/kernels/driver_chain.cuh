@@ -306,7 +306,7 @@ struct fx_chain_block {
 
   // From which element of the intermediate on no row of the block takes any.
   FX_DEVICE int find_end() const {
-    if constexpr (PROBLEM::LIMITS) return largest(is_row && p.t() > 0 ? p.end(q, r, at.batch, at.m + row) : 0);
+    if constexpr (PROBLEM::LIMITS && PROBLEM::LOOKS == 0) return largest(is_row && p.t() > 0 ? p.end(q, r, at.batch, at.m + row) : 0);
     return p.t();
   }
 
@@ -321,7 +321,7 @@ struct fx_chain_block {
 #pragma unroll 1
     for (int t = 0;; t += BT) {
       if (t >= end) {
-        if constexpr (!PROBLEM::LIMITS) break;
+        if constexpr (!PROBLEM::LIMITS || PROBLEM::LOOKS != 0) break;
         else if (t >= p.t() || !is_tail_special(t)) break;
         end = p.t();
       }

@@ -65,28 +65,6 @@ struct fx_wgmma_chain {
   static_assert(BK % 64 == 0 && BT % 64 == 0 && BN % 64 == 0 && (CONSUMERS == 2 || CONSUMERS == 3), "no such tile");
 };
 
-// fx_chain_first: first contraction number J: its factors, where their tensor maps are, and where A's rows lie, as number of those of a consumer
-template <class PROBLEM, int J, bool IS_NEXT = J != 0>
-struct fx_chain_first {
-  typedef typename PROBLEM::first_segment segment;
-  typedef typename segment::a a;
-  typedef typename segment::template b<0> b;
-  static constexpr bool HAS_A = true;
-  static constexpr int SUM = segment::sum(0), MAP_A = 0, MAP_B = 1, A = 0;
-};
-template <class PROBLEM, int J>
-struct fx_chain_first<PROBLEM, J, true> {
-  typedef typename PROBLEM::next_segment segment;
-  static constexpr bool HAS_A = PROBLEM::first_segment::SUMS == 1;  // else it has that of number 0
-  typedef typename segment::a a;
-  typedef typename segment::template b<HAS_A ? 0 : 1> b;
-  static constexpr int SUM = segment::sum(HAS_A ? 0 : 1), MAP_A = HAS_A ? 2 : 0, MAP_B = HAS_A ? 3 : 2, A = HAS_A ? 1 : 0;
-};
-
-// fx_chain_map_c: which tensor map is C's
-template <class PROBLEM>
-FX_DEVICE constexpr int fx_chain_map_c() { return PROBLEM::INNER_SUMS == 1 ? 2 : PROBLEM::first_segment::SUMS == 1 ? 4 : 3; }
-
 // fx_chain_copies: starts copying, of tiles one after the other, A's rows and blocks of B and of C
 template <class ENGINE, class PROBLEM>
 struct fx_chain_copies {

@@ -35,7 +35,8 @@ static void add_limit(struct chain *x, struct node *c, bool is_negated) {
         return;
     for (int side = 0; side < 2 && x->n_limits < MAX_LIMITS; side++) {
         bool is_falling = false, is_upper = ((c->op == O_LE || c->op == O_LT) != is_negated) == (side == 0);
-        if (x->is_element[c->args[1 - side]->id] || !is_running(x, c->args[side], &is_falling, 0)) continue;
+        if (x->is_element[c->args[1 - side]->id] || x->level[c->args[1 - side]->id] > 0 ||
+            !is_running(x, c->args[side], &is_falling, 0)) continue;
         x->limits[x->n_limits++] = (struct limit){.condition = c,
             .running = c->args[side],
             .bound = c->args[1 - side],
@@ -72,6 +73,7 @@ static void find_period(struct chain *x) {
 struct beyond {
     bool *is_known; /* by node */
     double *is;
+    unsigned *looks; /* first contractions that a 0 is multiplied by, which have to be finite; a bit for each */
 };
 
 /* Whether n is finite whatever it is made of: x where that is finite, else a number. */
@@ -80,14 +82,6 @@ static bool is_finite(const struct node *n) {
     if (!node_is_op(n, O_WHERE) || !node_is_op(n->args[0], O_LT) || !is_finite(n->args[2])) return false;
     const struct node *x = n->args[0]->args[0];
     return node_is_op(x, O_ABS) && x->args[0] == n->args[1] && node_is_number(n->args[0]->args[1], INFINITY);
-}
-
-/* Whether n is computed from a first contraction, element by element. */
-static bool is_of_products(const struct group *r, const struct node *n, int depth) {
-    if (group_sum(r, n) >= 0 || depth > 16) return true;
-    for (int i = 0; i < n->n_args && n->kind != N_REDUCE && n->kind != N_SCAN; i++)
-        if (is_of_products(r, n->args[i], depth + 1)) return true;
-    return false;
 }
 
 static void find_beyond_op(const struct group *r, const struct chain *x, const struct node *n, struct beyond *b) {
@@ -111,8 +105,14 @@ static void find_beyond_op(const struct group *r, const struct chain *x, const s
     if (n->op == O_SUB && b->is_known[n->args[0]->id] && v[0] == -INFINITY && is_finite(n->args[1]))
         b->is_known[n->id] = true, b->is[n->id] = -INFINITY;
     if (n->op == O_DIV && b->is_known[n->args[0]->id] && v[0] == 0 && !b->is_known[n->args[1]->id] &&
-        !is_of_products(r, n->args[1], 0)) /* a divisor counts as a number, and not as 0 */
+        !chain_is_of_products(r, n->args[1])) /* a divisor counts as a number, and not as 0 */
         b->is_known[n->id] = true, b->is[n->id] = 0;
+    for (int side = 0; side < 2 && n->op == O_MUL; side++) {
+        int sum = group_sum(r, n->args[side]), other = n->args[1 - side]->id;
+        if (sum < 0 || sum == r->n_sums - 1 || !b->is_known[other] || b->is[other] != 0) continue;
+        b->is_known[n->id] = true, b->is[n->id] = 0;
+        b->looks[n->id] = 1u << sum;
+    }
     for (int k = 0; k < x->n_exps; k++) /* a shift that is not finite is no shift yet, and makes all of a row NaN */
         if (x->exps[k].e == n && b->is_known[x->exps[k].x->id] && b->is[x->exps[k].x->id] == -INFINITY)
             b->is_known[n->id] = true, b->is[n->id] = 0;
@@ -122,7 +122,8 @@ static void find_beyond_op(const struct group *r, const struct chain *x, const s
 static struct beyond find_beyond(
     const struct graph *g, const struct group *r, const struct chain *x, const struct node *c, bool says) {
     struct beyond b = {.is_known = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1),
-        .is = NEW_ARRAY(&g->cx->arena, double, g->n_nodes + 1)};
+        .is = NEW_ARRAY(&g->cx->arena, double, g->n_nodes + 1),
+        .looks = NEW_ARRAY(&g->cx->arena, unsigned, g->n_nodes + 1)};
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         if (n == c) b.is_known[i] = true, b.is[i] = says;
@@ -139,9 +140,35 @@ static struct beyond find_beyond(
     return b;
 }
 
-/* Whether what does not count by c adds nothing to any sum of the pass, nor to D. */
+/* The first contractions that what is known of the intermediate and of what is reduced relies on. */
+static unsigned looks_below(const struct graph *g, const struct group *r, const struct chain *x, const struct beyond *b) {
+    bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    unsigned looks = 0;
+    needed[x->parts.intermediate->id] = true;
+    for (int i = 0; i < r->n_steps; i++) needed[r->steps[i]->args[0]->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        if (!needed[i] || n->kind != N_OP) continue;
+        looks |= b->looks[i];
+        int first = 0, end = n->n_args;
+        if (n->op == O_WHERE && b->is_known[n->args[0]->id]) first = b->is[n->args[0]->id] != 0 ? 1 : 2, end = first + 1;
+        for (int k = first; k < end; k++) needed[n->args[k]->id] |= b->is_known[n->args[k]->id];
+    }
+    return looks;
+}
+
+/* Whether the columns of a first contraction, by a bit for each, lie in memory. */
+static bool are_copied(const struct chain *x, unsigned sums) {
+    bool are = true;
+    for (int i = 0; i < x->first.n_segments; i++)
+        for (int j = 0; j < x->first.segments[i].n_sums; j++)
+            are &= !(sums >> x->first.segments[i].sums[j] & 1) || !x->first.segments[i].b[j].is_computed;
+    return are;
+}
+
+/* Whether what does not count by c adds nothing to any sum of a pass, nor to D. */
 static bool adds_nothing(
-    const struct graph *g, const struct group *r, const struct chain *x, const struct node *c, bool says) {
+    const struct graph *g, const struct group *r, struct chain *x, const struct node *c, bool says) {
     const struct beyond b = find_beyond(g, r, x, c, says);
     const struct node *p = x->parts.intermediate;
     if (!b.is_known[p->id] || b.is[p->id] != 0) return false;
@@ -152,14 +179,15 @@ static bool adds_nothing(
                                                    : n->reduction == RED_PROD;
         if (!fx_is_float(n->dtype) || !b.is_known[of->id] || b.is[of->id] != neutral) return false;
     }
-    return true;
+    x->looks = looks_below(g, r, x, &b);
+    return are_copied(x, x->looks);
 }
 
 /* Every element before or behind some place of a row is one that adds nothing to sums, and 0 to the second contraction:
- * rows begin and end there, as long as what it is multiplied by is finite, which the kernel looks up in memory. The
- * place is what a condition says of which elements are chosen. */
+ * rows begin and end there, as long as what it is multiplied by is finite, which the kernel looks up in memory: the last
+ * contraction's factor, and that of the first ones that are multiplied by a 0. The place is what a condition says of which elements are chosen. */
 void chain_find_limits(const struct graph *g, const struct group *r, struct chain *x) {
-    if (x->n_passes != 1 || x->parts.n_t != 1 || x->second.segments[0].b[0].is_computed) return;
+    if (x->parts.n_t != 1 || x->second.segments[0].b[0].is_computed) return;
     for (int i = x->parts.intermediate->id; i >= 0 && !x->n_limits; i--) {
         const struct node *n = g->nodes[i];
         if (!node_is_op(n, O_WHERE) || !x->is_element[n->args[0]->id]) continue;

@@ -261,6 +261,37 @@ static void place_outer(const struct graph *g, struct chain *x) {
     x->n_passes = plain + 1;
 }
 
+/* ---- what elements are divided and shifted by ---- */
+
+bool chain_is_of_products(const struct group *r, const struct node *n) {
+    if (group_sum(r, n) >= 0) return true;
+    for (int i = 0; i < n->n_args && n->kind != N_REDUCE && n->kind != N_SCAN; i++)
+        if (chain_is_of_products(r, n->args[i])) return true;
+    return false;
+}
+
+/* Whether s is a sum of exponentials of which one is 1: shifted by the maximum of what they are taken of. */
+static bool is_sum_with_1(const struct graph *g, const struct node *s) {
+    if (s->kind != N_REDUCE || s->reduction != RED_SUM) return false;
+    const struct node *e = s->args[0], *d = e->n_args ? e->args[0] : e;
+    if ((!node_is_op(e, O_EXP) && !node_is_op(e, O_EXP2)) || !node_is_op(d, O_SUB)) return false;
+    for (int i = 0; i < d->id; i++) {
+        const struct node *m = g->nodes[i];
+        if (m->kind == N_REDUCE && m->reduction == RED_MAX && m->args[0] == d->args[0] &&
+            nodes_same_axes(m->reduced, m->n_reduced, s->reduced, s->n_reduced) && is_made_of(d->args[1], m, 0) &&
+            is_like(d->args[1], m, -0x1.fffffep127, 0x1.fffffep127))
+            return true;
+    }
+    return false;
+}
+
+bool chain_has_reciprocal(const struct graph *g, const struct node *n) {
+    for (int i = 0; i <= n->id; i++)
+        if (is_sum_with_1(g, g->nodes[i]) && is_made_of(n, g->nodes[i], 0) && is_like(n, g->nodes[i], 0x1p-1, 0x1p126))
+            return true;
+    return false;
+}
+
 /* ---- what a pass needs ---- */
 
 bool chain_ends_in(const struct chain *x, const struct node *n, int pass) { return x->level[n->id] == pass + 1; }

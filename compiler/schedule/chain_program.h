@@ -61,6 +61,7 @@ struct chain {
     int n_limits;             /* conditions all of which hold where elements count */
     struct limit limits[MAX_LIMITS];
     bool is_negated;          /* they say where elements do not count */
+    unsigned looks;           /* first contractions whose columns have to be finite there, a bit for each */
     struct axis_list period;  /* the last labels of m, beyond which limits recur */
     int result_words;         /* what is known of a row, at most */
     bool stores_rows;
@@ -78,6 +79,11 @@ bool chain_is_online(const struct chain *x, int k, int pass);
 /* Where node n, a quotient or a choice on the way to the outer exponential, is deferred: which operand stands in
  * its place in the intermediate, else -1. */
 int chain_undeferred(const struct chain *x, const struct node *n);
+/* Whether n is computed from a first contraction, element by element. */
+bool chain_is_of_products(const struct group *r, const struct node *n);
+/* Whether n is a sum of exponentials of which one is 1, or another number where it is less: if it is not 0, it has a
+ * reciprocal. */
+bool chain_has_reciprocal(const struct graph *g, const struct node *n);
 /* Whether some configuration of s cuts the intermediate in pieces. */
 bool chain_in_pieces(const struct scheduled *s);
 /* Whether the store is over rows, not over the result's elements. */
