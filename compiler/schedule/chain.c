@@ -145,6 +145,14 @@ static double inner_size(const struct graph *g, const struct chain *x, double *a
     return total;
 }
 
+/* What of the intermediate blocks take: masks leave out a part of it, half of it if they are causal; what the driver of
+ * these engines skips is behind a row's end. */
+static double taken(const struct chain *x, const struct config *f) {
+    bool has_end = false;
+    for (int i = 0; i < x->n_limits; i++) has_end |= x->limits[i].is_end;
+    return x->n_limits && !f->piece && (f->takes_maps || (has_end && !x->looks)) ? 0.5 : 1;
+}
+
 /* The first contractions are added up anew for every pass over the intermediate, and for every tile of columns; what is
  * made on the way, too. */
 void schedule_chain_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
@@ -165,7 +173,7 @@ void schedule_chain_price(const struct graph *g, const struct partition *p, stru
                work = tiles_m * tiles_n, rounds = f->piece ? work : (double)(int64_t)((work + sms - 1) / sms) * sms;
         double ops = tiles_m * tiles_n * t *
                      (x->n_passes * (b_ops + a_ops * f->tile_m / 64) + f->tile_n * second->b[0].ops);
-        double seconds = rounds * 2.0 * f->tile_m * t * (x->n_passes * k + f->tile_n) / rate /
+        double seconds = taken(x, f) * rounds * 2.0 * f->tile_m * t * (x->n_passes * k + f->tile_n) / rate /
                              arch_all_cycles(g->cx->arch) +
                          gemm_computed_seconds(g, ops);
         if (least < 0 || seconds < least) least = seconds;

@@ -221,12 +221,6 @@ static const struct {
         "is made of more than 3 contractions"},
     {"kernel f(x: f32[M,K], w: f32[K,H], v: f16[H,N]) -> y: f32[M,N]" REQUIRED "{ y = relu(x @ w) @ v }",
         "x @ w is added up of f32, and y of f16"},
-    {"kernel f(x: f16[M,K], w: f16[K,H], v: f16[H,N]) -> (h: f16[M,H], y: f16[M,N])" REQUIRED
-     "{ h = relu(x @ w)\n y = (h / max[M,H](h)) @ v }",
-        "max[M,H](h) needs x @ w"},
-    {"kernel f(x: f16[M,K], w: f16[K,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED
-     "{ h = x @ w\n y = (h * max[M,H](h)) @ v }",
-        "max[M,H](h) needs h"},
     {"kernel f(x: f16[M,K], w: f16[K,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED "{ h = x @ w\n y = h[H: H // 2] @ v }",
         "h[H: H // 2] needs h at other elements than the one computed"},
 };
@@ -236,6 +230,40 @@ START_TEST(refusals) {
     fx_compilation *c = compile(refused[_i].spec, &status);
     ck_assert_int_eq(status, FX_ERR_COMPILE);
     ck_assert_msg(strstr(fx_messages(c), "[FX3001]") && strstr(fx_messages(c), refused[_i].says), "%s", fx_messages(c));
+    fx_close(c);
+}
+END_TEST
+
+/* ---- what other kernels store of the same contractions ---- */
+
+static const struct {
+    const char *spec;
+    int n_launches;
+    const char *last; /* driver */
+} anew[] = {
+    {"kernel f(x: f16[M,K], w: f16[K,H], v: f16[H,N]) -> (h: f16[M,H], y: f16[M,N])" REQUIRED
+     "{ h = relu(x @ w)\n y = (h / max[M,H](h)) @ v }",
+        1, "gemm, row, row, chain"},
+    {"kernel f(x: f16[M,K], w: f16[K,H], v: f16[H,N]) -> y: f16[M,N]" REQUIRED
+     "{ h = x @ w\n y = (h * max[M,H](h)) @ v }",
+        1, "gemm, row, row, chain"},
+    {"kernel a(q: bf16[B=4,S=4096,D=128], k: bf16[B,T=4096,D], v: bf16[B,T,E=128]) -> y: bf16[B,S,E] "
+     "{ y = softmax[T](where(idx(T) <= idx(S), (q @ k) * 0.1, -inf)) @ v }\nkernel f = grad(a, wrt: q, k, v)",
+        3, "chain"},
+    {"kernel a(q: bf16[B=4,S=4096,D=128], k: bf16[B,T=4096,D], v: bf16[B,T,E=128]) -> y: bf16[B,S,E] "
+     "{ y = sigmoid(where(idx(T) <= idx(S), (q @ k) * 0.1, -inf)) @ v }\n"
+     "kernel f = grad(a, wrt: q, k, v) with { kernels: 3 }",
+        3, "chain"},
+};
+
+START_TEST(added_up_anew) {
+    fx_status status;
+    fx_compilation *c = compile(anew[_i].spec, &status);
+    ck_assert_msg(status == FX_OK, "%s", fx_messages(c));
+    const struct fx_plan *plan = fx_get_plan(c);
+    const struct fx_kernel *k = &plan->kernels[plan->n_kernels - 1];
+    ck_assert_int_eq(k->n_launches, anew[_i].n_launches);
+    ck_assert_str_eq(k->launches[k->n_launches - 1].driver, anew[_i].last);
     fx_close(c);
 }
 END_TEST
@@ -302,6 +330,7 @@ int main(void) {
     tcase_add_loop_test(t, walks, 0, COUNT(chains));
     tcase_add_test(t, largest_intermediate);
     tcase_add_loop_test(t, refusals, 0, COUNT(refused));
+    tcase_add_loop_test(t, added_up_anew, 0, COUNT(anew));
     tcase_add_loop_test(t, by_hand, 0, COUNT(alike));
     suite_add_tcase(s, t);
     return run_suite(s);
