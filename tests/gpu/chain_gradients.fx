@@ -6,7 +6,6 @@ kernel attn(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], scale: f32) ->
 kernel attn_bwd = grad(attn, wrt: q, k, v) with { kernels: 3 }
 test attn_bwd { B=1 H=2 S=70 T=136 D=64 E=64 scale=0.2 }
 test attn_bwd { B=2 H=2 S=300 T=300 D=128 E=128 scale=0.1 }
-test attn_bwd { B=1 H=2 S=300 T=300 D=64 E=64 scale=0.1 v.init: outlier(0,4e38) }
 test attn_bwd { B=1 H=2 S=300 T=500 D=64 E=64 scale=0.1 k.init: outlier(0,1000) }
 kernel full(q: f16[B,H,S,D], k: f16[B,H,T,D], v: f16[B,H,T,E], scale: f32) -> y: f16[B,H,S,E] {
   y = softmax[T]((q @ k) * scale) @ v
