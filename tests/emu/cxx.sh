@@ -3,7 +3,7 @@
 # out, half of the time where every access is seen; without it a report names no line. There functions are called, not inlined, for the same reason.
 #
 # With EMU_CLANG, which names a clang, that compiles what is not watched, without optimisation: in two thirds of the time that g++ takes, to code that is slower.
-# clang that only compiles is one process; the linker is called here, as clang that links too starts itself twice.
+# clang that only compiles is one process; the linker is called here, as clang that links too starts itself twice. EMU_LIBGCC has what conversions call.
 case " $* " in
 *' -DFX_EMU_WATCHED '*) exec g++ "$@" -DFX_EMU_CALLS -Og -g0 ;;
 esac
@@ -17,4 +17,4 @@ for option in "$@"; do
 done
 object=$(mktemp) || exit 1
 trap 'rm -f "$object"' EXIT
-"$EMU_CLANG" "$@" -O0 -g0 -c -o "$object" && ld -shared -o /proc/self/fd/3 "$object"
+"$EMU_CLANG" "$@" -O0 -g0 -c -o "$object" && ld -shared -o /proc/self/fd/3 "$object" "$EMU_LIBGCC"

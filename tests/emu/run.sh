@@ -41,8 +41,8 @@ if [ -n "${EMU:-}" ]; then
 else
     run_values --emu --generated 20 --contractions 34
     run_values seed --watched --brief --generated 100 --contractions 100 --seed 1000
-    EMU_CLANG=$(command -v "${CLANG:-clang}")
-    export EMU_CLANG
+    EMU_CLANG=$(command -v "${CLANG:-clang}") EMU_LIBGCC=$(g++ -print-libgcc-file-name)
+    export EMU_CLANG EMU_LIBGCC
     run_values seed --emu --brief --generated 380 --contractions 380 --seed 2000
     unset EMU_CLANG
 fi
