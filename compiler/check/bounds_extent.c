@@ -292,13 +292,11 @@ static void define(struct bounds *s, int atom, const struct poly *p) {
 
 /* difference = 0: an extent that is a term of it, with the factor 1 or -1, is defined by the others. */
 static bool define_by(struct bounds *s, const struct poly *difference, const struct poly_term *t) {
-    struct poly rest, by;
+    struct poly rest, by = {.is_lost = false};
     if (t->n != 1 || (t->coefficient != 1 && t->coefficient != -1)) return false;
-    if (s->atoms[t->atoms[0]].axis == NO_AXIS) return false; /* a multiplier is no extent of the kernel */
     poly_copy(&rest, difference);
     poly_add_term(&rest, t, -1);
     if (depends_on(s, &rest, t->atoms[0], 0)) return false;
-    poly_number(&by, 0);
     poly_add(&by, &rest, -t->coefficient);
     define(s, t->atoms[0], &by);
     return true;
@@ -314,7 +312,7 @@ static bool define_any(struct bounds *s, const struct poly *difference, int pref
 }
 
 static void read_equation(struct bounds *s, const struct equation *q) {
-    struct bounds_operand value;
+    struct bounds_operand value = {.cond = NULL};
     struct poly extent, difference;
     if (!read_terms(s, &q->value, &value) || value.cond) return;
     bounds_extent(s, q->axis, &extent);
@@ -337,26 +335,29 @@ static int operand_start(const struct fx_expr *e, int end) {
     }
 }
 
-/* `extent % b == 0`: the extent is b times a number from 0. Of anything else the remainder is known to be 0. */
-static bool define_multiple(struct bounds *s, const struct fx_expr *e) {
-    const struct fx_term *end = e->terms + e->n;
-    struct bounds_operand b;
-    struct poly a, z, by;
+static wide least_of(const struct bounds *s, const struct poly *p) {
     wide lo, hi;
-    if (end[-1].op != FX_T_EQ || end[-2].op != FX_T_CONST || end[-2].v != 0 || end[-3].op != FX_T_MOD) return false;
-    if (e->terms[0].op != FX_T_EXTENT || operand_start(e, e->n - 4) != 1) return false;
-    if (!read_terms(s, &(struct fx_expr){e->n - 4, e->terms + 1}, &b) || b.cond) return false;
-    bounds_limits(s, &b.p, &lo, &hi);
-    bounds_extent(s, (int)e->terms[0].v, &a);
-    if (lo < 1 || b.p.n != 1 || a.n != 1) return false;
-    int atom = a.t[0].atoms[0];
+    bounds_limits(s, p, &lo, &hi);
+    return lo;
+}
+
+/* Of `a % b == 0`, an extent a is b times a number from 0. Of anything else the remainder is known to be 0. */
+static void define_multiple(struct bounds *s, const struct fx_expr *e) {
+    const struct fx_term *end = e->terms + e->n;
+    struct bounds_operand a, b;
+    struct poly z, by;
+    if (end[-1].op != FX_T_EQ || end[-2].op != FX_T_CONST || end[-2].v != 0 || end[-3].op != FX_T_MOD) return;
+    int middle = operand_start(e, e->n - 4);
+    if (!read_terms(s, &(struct fx_expr){middle, e->terms}, &a) || a.cond || a.p.n != 1 ||
+        !read_terms(s, &(struct fx_expr){e->n - 3 - middle, e->terms + middle}, &b) || b.cond || b.p.n != 1 ||
+        least_of(s, &b.p) < 1)
+        return;
+    int atom = a.p.t[0].atoms[0];
     poly_atom(&z, atom);
-    if (!poly_equal(&a, &z) || s->atoms[atom].kind != ATOM_EXTENT || depends_on(s, &b.p, atom, 0)) return false;
+    if (!poly_equal(&a.p, &z) || s->atoms[atom].kind != ATOM_EXTENT || depends_on(s, &b.p, atom, 0)) return;
     bounds_put_atom(s, (struct atom){.kind = ATOM_EXTENT, .hi = MAX_EXTENT, .axis = NO_AXIS}, &z);
     poly_multiply(&by, &b.p, &z);
-    if (by.is_lost) return false;
-    define(s, atom, &by);
-    return true;
+    if (!by.is_lost) define(s, atom, &by);
 }
 
 /* All that and joins, from the right. */
@@ -367,7 +368,8 @@ static void read_requirement(struct bounds *s, struct fx_expr e) {
         read_requirement(s, (struct fx_expr){e.n - 1 - middle, e.terms + middle});
         e.n = middle;
     }
-    if (!define_multiple(s, &e) && read_terms(s, &e, &value) && value.cond) bounds_assume_cond(s, value.cond, true);
+    define_multiple(s, &e);
+    if (read_terms(s, &e, &value)) bounds_assume_cond(s, value.cond, true); /* a number says nothing */
 }
 
 /* ---- a kernel ---- */

@@ -105,66 +105,63 @@ void bounds_undo(struct bounds *s, struct mark m) {
     s->is_impossible = m.is_impossible;
 }
 
-/* The bit of the atom where its range became smaller, else none. */
-static uint64_t narrow(struct bounds *s, int atom, wide lo, wide hi) {
+static void narrow(struct bounds *s, int atom, wide lo, wide hi) {
     struct atom *a = &s->atoms[atom];
     lo = wide_most(lo, a->lo);
     hi = wide_least(hi, a->hi);
-    if (s->is_impossible || (lo == a->lo && hi == a->hi)) return 0;
+    if (s->is_impossible || (lo == a->lo && hi == a->hi)) return;
     if (!s->is_base) {
-        if (s->n_trail == BOUNDS_TRAIL) return 0;
+        if (s->n_trail == BOUNDS_TRAIL) return;
         s->scratch->trail[s->n_trail++] = (struct narrowing){atom, a->lo, a->hi};
     }
     a->lo = lo;
     a->hi = hi;
     s->is_impossible = lo > hi;
+    s->changed |= bit_of(atom);
     s->stamp++;
-    return bit_of(atom);
 }
 
 /* p = c * atom + rest >= 0, by the ranges of the rest. */
-static uint64_t narrow_by_term(struct bounds *s, const struct poly *p, const struct poly_term *t) {
+static void narrow_by_term(struct bounds *s, const struct poly *p, const struct poly_term *t) {
     wide lo, hi;
     struct poly rest;
     int atom = t->atoms[0];
     poly_copy(&rest, p);
     poly_add_term(&rest, t, -1);
     bounds_limits(s, &rest, &lo, &hi);
-    if (hi == HUGE_WIDE) return 0;
-    if (is_negative(t)) return narrow(s, atom, s->atoms[atom].lo, wide_floor_divide(hi, -t->coefficient));
-    return narrow(s, atom, -wide_floor_divide(hi, t->coefficient), s->atoms[atom].hi);
+    if (hi == HUGE_WIDE) return;
+    if (is_negative(t)) narrow(s, atom, s->atoms[atom].lo, wide_floor_divide(hi, -t->coefficient));
+    else narrow(s, atom, -wide_floor_divide(hi, t->coefficient), s->atoms[atom].hi);
 }
 
 /* p >= 0, which without the atom is below 0: the atom is not 0. */
-static uint64_t narrow_factor(struct bounds *s, const struct poly *p, int atom) {
+static void narrow_factor(struct bounds *s, const struct poly *p, int atom) {
     struct poly factor, rest;
     wide lo, hi;
     poly_extract(p, atom, &factor, &rest);
     bounds_limits(s, &rest, &lo, &hi);
-    return s->atoms[atom].lo == 0 && hi < 0 ? narrow(s, atom, 1, s->atoms[atom].hi) : 0;
+    if (s->atoms[atom].lo == 0 && hi < 0) narrow(s, atom, 1, s->atoms[atom].hi);
 }
 
-/* What p >= 0 says of the ranges of its atoms; the atoms narrowed. */
-static uint64_t narrow_by(struct bounds *s, const struct poly *p) {
-    uint64_t changed = 0;
+/* What p >= 0 says of the ranges of its atoms. */
+static void narrow_by(struct bounds *s, const struct poly *p) {
     wide lo, hi;
     bounds_limits(s, p, &lo, &hi);
     if (hi < 0) s->is_impossible = true;
     for (int i = p->n; i--;) {
-        if (p->t[i].n == 1) changed |= narrow_by_term(s, p, &p->t[i]);
-        for (int j = p->t[i].n; j--;) changed |= narrow_factor(s, p, p->t[i].atoms[j]);
+        if (p->t[i].n == 1) narrow_by_term(s, p, &p->t[i]);
+        for (int j = p->t[i].n; j--;) narrow_factor(s, p, p->t[i].atoms[j]);
     }
-    return changed;
 }
 
 enum { NARROW_ROUNDS = 4 };
 
-static void propagate(struct bounds *s, uint64_t changed) {
+static void propagate(struct bounds *s) {
     for (int round = 0; round < NARROW_ROUNDS; round++) {
-        uint64_t before = changed;
-        changed = 0;
+        uint64_t before = s->changed;
+        s->changed = 0;
         for (int i = 0; i != s->n_facts; i++)
-            if (s->facts[i].mask & before) changed |= narrow_by(s, s->facts[i].p);
+            if (s->facts[i].mask & before) narrow_by(s, s->facts[i].p);
     }
 }
 
@@ -200,9 +197,10 @@ void bounds_assume(struct bounds *s, const struct poly *given) {
     poly_tighten(&p);
     bounds_limits(s, &p, &lo, &hi);
     if (lo >= 0) return;
-    uint64_t changed = narrow_by(s, &p);
+    s->changed = 0;
+    narrow_by(s, &p);
     if (says_more(&p) && !has_fact(s, &p)) add_fact(s, &p);
-    propagate(s, changed);
+    propagate(s);
 }
 
 static void difference(const struct poly *a, const struct poly *b, wide plus, struct poly *out) {
@@ -334,7 +332,7 @@ static bool show_at(struct bounds *s, const struct poly *factor, const struct po
  * follows from scale * goal + scale - 1 >= 0, as the goal is an integer. */
 static bool show_between(struct bounds *s, const struct poly *goal, int atom, const struct poly *scale,
     const struct poly *least, const struct poly *most) {
-    struct poly factor, rest, whole, left, opposite, shifted;
+    struct poly factor, rest, whole, left, zero, opposite, shifted;
     poly_extract(goal, atom, &factor, &rest);
     if (scale && scale->n == 1) {
         poly_divide(&factor, &scale->t[0], &whole, &left);
@@ -343,8 +341,8 @@ static bool show_between(struct bounds *s, const struct poly *goal, int atom, co
             scale = NULL;
         }
     }
-    poly_number(&opposite, 0);
-    poly_add(&opposite, &factor, -1);
+    poly_number(&zero, 0);
+    difference(&zero, &factor, 0, &opposite);
     if (is_plain(s, &factor, &shifted)) return show_at(s, &factor, &rest, scale, least);
     if (is_plain(s, &opposite, &shifted)) return show_at(s, &factor, &rest, scale, most);
     return !poly_has(&factor, atom) && show_at(s, &factor, &rest, scale, most) &&
@@ -421,7 +419,7 @@ static bool show_goal(struct bounds *s, const struct poly *given) {
 
 static bool show(struct bounds *s, const struct poly *goal) {
     if (s->is_impossible) return true;
-    if (goal->is_lost || s->depth > BOUNDS_DEPTH || s->steps > BOUNDS_STEPS) return false;
+    if (goal->is_lost || s->depth > BOUNDS_DEPTH || s->steps == BOUNDS_STEPS) return false;
     s->steps++;
     s->depth++;
     bool ok = show_goal(s, goal);
@@ -438,7 +436,7 @@ bool bounds_show(struct bounds *s, const struct poly *p) {
         s->may_deepen = false;
         ok = show(s, p);
         s->fact_limit++;
-    } while (!ok && s->may_deepen && s->steps <= BOUNDS_STEPS && s->fact_limit <= BOUNDS_FACT_DEPTH);
+    } while (!ok && s->may_deepen && s->steps != BOUNDS_STEPS && s->fact_limit <= BOUNDS_FACT_DEPTH);
     s->is_base = is_base;
     return ok;
 }

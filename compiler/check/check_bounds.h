@@ -9,7 +9,7 @@
 enum {
     BOUNDS_POLYS = 1024,    /* polynomials kept for one proof, those of its facts among them */
     BOUNDS_TRAIL = 1024,    /* ranges narrowed by facts at a time */
-    BOUNDS_STEPS = 250,     /* goals looked at in one search: then it is given up */
+    BOUNDS_STEPS = 256,     /* goals looked at in one search: then it is given up */
     BOUNDS_DEPTH = 48,      /* goals within goals */
     BOUNDS_FACT_DEPTH = 4,  /* facts used one after another for a goal */
 };
@@ -74,6 +74,7 @@ struct bounds { /* what is known of a kernel's extents, and the state of the pro
     struct bounds_scratch *scratch;
     int n_polys, n_trail;         /* of the scratch in use */
     unsigned stamp;               /* changes with every range */
+    uint64_t changed;             /* a bit an atom narrowed by what is assumed at present */
     bool is_base;                 /* what is kept stays with the kernel */
     bool is_impossible;           /* the facts at hand contradict each other: there is nothing to show */
     int steps, depth;             /* goals looked at in this search, and those within which this one is */

@@ -188,6 +188,29 @@ START_TEST(reads_on) {
 }
 END_TEST
 
+/* A multiplier that is no extent of the kernel is defined as they are. */
+START_TEST(multipliers_are_defined) {
+    static struct script x;
+    script_init(&x, "ABCD", "B=CD*", "A1%0=");
+    add_equations(&x.w, "B=A");
+    bounds_of(&x.w.c);
+    run_script(&x, "ACD*-=d", NULL);
+    ck_assert(x.named['d' - 'a'].n == 0 && !x.named['d' - 'a'].is_lost);
+    world_release(&x.w);
+}
+END_TEST
+
+START_TEST(types_have_limits) {
+    static const struct { enum fx_dtype t; wide lo, hi; } types[] = {{FX_BOOL, 0, 1}, {FX_I8, -128, 127},
+        {FX_U8, 0, 255}, {FX_I32, INT32_MIN, INT32_MAX}, {FX_I64, INT64_MIN, INT64_MAX}, {FX_U64, 0, UINT64_MAX}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        wide lo, hi;
+        bounds_integer_limits(types[i].t, &lo, &hi);
+        ck_assert(lo == types[i].lo && hi == types[i].hi);
+    }
+}
+END_TEST
+
 /* ---- limits ---- */
 
 static wide limit_of(const struct script *x, int atom, bool is_upper) {
@@ -284,6 +307,8 @@ int main(void) {
     TCase *t = tcase_create("scripts");
     tcase_add_test(t, scripts_say);
     tcase_add_test(t, reads_on);
+    tcase_add_test(t, multipliers_are_defined);
+    tcase_add_test(t, types_have_limits);
     tcase_add_test(t, kept_is_limited);
     tcase_add_test(t, narrowed_is_limited);
     tcase_add_test(t, atoms_are_limited);
