@@ -1,6 +1,7 @@
 /* The aot subcommand. Input: a spec and architectures. Output: NAME.c and NAME.h, which hold machine code for all of
  * them and launch it without fx, and the NAME_ARCH.cu that it was compiled from. Nothing is written before everything
  * is compiled. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,15 +73,42 @@ static fx_status read_resources(struct fx_image *image) {
     return FX_OK;
 }
 
-static fx_status compile_machine_code(struct fx_image *image) {
-    const struct fx_plan *plan = image->plan;
+struct machine_code { /* of one architecture, made in a thread of its own */
+    struct fx_image *image;
+    pthread_t thread;
+    bool has_thread;
+    fx_status status;
+    char why_not[2048];
+};
+
+static void *compile_machine_code(void *user) {
+    struct machine_code *m = user;
+    const struct fx_plan *plan = m->image->plan;
     void *cubin = NULL;
     char *log = NULL;
-    fx_status status = fx_nvrtc(plan->source, plan->file, plan->arch, false, &cubin, &image->n_bytes, &log);
-    image->cubin = cubin;
+    m->status = fx_nvrtc(plan->source, plan->file, plan->arch, false, &cubin, &m->image->n_bytes, &log);
+    m->image->cubin = cubin;
     free(log);
-    if (status != FX_OK) return complain(status, "NVRTC made no cubin for %s: %s", plan->arch, fx_last_error());
-    return read_resources(image);
+    if (m->status != FX_OK) snprintf(m->why_not, sizeof m->why_not, "%s", fx_last_error()); /* it is the thread's */
+    return NULL;
+}
+
+/* All at once; the first failure is told. Where there is no further thread, one after another. */
+static fx_status compile_machine_codes(struct aot_files *a) {
+    static struct machine_code codes[MAX_ARCHES];
+    fx_status status = FX_OK;
+    for (int i = 0; i < a->n; i++) {
+        codes[i] = (struct machine_code){.image = &a->images[i]};
+        codes[i].has_thread = pthread_create(&codes[i].thread, NULL, compile_machine_code, &codes[i]) == 0;
+        if (!codes[i].has_thread) compile_machine_code(&codes[i]);
+    }
+    for (int i = 0; i < a->n; i++) {
+        if (codes[i].has_thread) pthread_join(codes[i].thread, NULL);
+        if (codes[i].status == FX_OK || status != FX_OK) continue;
+        status = complain(codes[i].status, "NVRTC made no cubin for %s: %s", a->arches[i], codes[i].why_not);
+    }
+    for (int i = 0; i < a->n && status == FX_OK; i++) status = read_resources(&a->images[i]);
+    return status;
 }
 
 /* Messages are those for the first architecture, or for the first that the spec does not compile for. */
@@ -94,8 +122,7 @@ static fx_status compile_all(struct aot_files *a, const struct request *r) {
     }
     fx_status reported = report_messages(a->cmd, a->compiled[told]);
     if (status == FX_OK) status = reported;
-    for (int i = 0; i < a->n && status == FX_OK; i++) status = compile_machine_code(&a->images[i]);
-    return status;
+    return status == FX_OK ? compile_machine_codes(a) : status;
 }
 
 /* ---- files ---- */
