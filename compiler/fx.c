@@ -10,6 +10,7 @@
 #include "grad/grad.h"
 #include "host_c/host_c.h"
 #include "oracle/eval.h"
+#include "partitions.h"
 #include "pipeline.h"
 #include "report/ablate.h"
 #include "report/annotate.h"
@@ -126,60 +127,6 @@ static bool has_kernel(const struct ast_file *ast, const char *name) {
     return false;
 }
 
-struct form { /* of a kernel, as passes leave it */
-    struct graph *lowered, *fused;
-    struct scheduled_graph *chosen;
-};
-
-static fx_status make_form(
-    fx_compilation *c, const struct kernel *k, const struct pipeline_options *o, struct form *out) {
-    const char *wrong = NULL;
-    stage(&c->cx, "lower", k->name, false);
-    out->lowered = fx_lower(&c->cx, k);
-    stage(&c->cx, "lower", k->name, true);
-    out->fused = pipeline_run(out->lowered, o, &c->dump, &wrong);
-    if (wrong) {
-        diag_refuse(&c->cx, "internal: %s; please report it with the spec", wrong);
-        return FX_ERR_INTERNAL;
-    }
-    stage(&c->cx, "schedule", k->name, false);
-    out->chosen = fx_schedule(&c->cx, out->fused);
-    stage(&c->cx, "schedule", k->name, true);
-    return out->chosen ? FX_OK : FX_ERR_COMPILE;
-}
-
-/* Whether passes made reductions of runs of elements, for the epilogue of a contraction. */
-static bool has_runs(const struct graph *g) {
-    struct partial_of x;
-    for (int i = 0; i < g->n_nodes; i++)
-        if (g->nodes[i]->kind == N_SHARE || as_partial(g, g->nodes[i], &x)) return true;
-    return false;
-}
-
-/* Prices are no better than this. */
-static const double CLEARLY_FASTER = 0.9;
-
-/* Reductions by runs are made for epilogues, which not every engine has. Where a kernel is free to be several, it is
- * taken without them if that is clearly faster, or fewer and not slower. */
-static fx_status compile_kernel(
-    fx_compilation *c, int i, const struct pipeline_options *o, struct scheduled_graph **out) {
-    const struct kernel *k = &c->program->kernels[i];
-    struct form form, whole;
-    fx_status status = make_form(c, k, o, &form);
-    if (!status && k->fuse == FUSE_PREFER && !k->kernels && form.chosen->n_launches > 1 && has_runs(form.fused) &&
-        !o->skip && !o->stop_after && !o->dump_after) {
-        const struct pipeline_options without = {.skip = "share,partial", .with = o->with};
-        int n_diags = c->cx.n_diags, n_errors = c->cx.n_errors;
-        fx_status tried = make_form(c, k, &without, &whole);
-        if (tried == FX_ERR_INTERNAL) return tried;
-        if (tried) c->cx.n_diags = n_diags, c->cx.n_errors = n_errors; /* of a form that is not taken */
-        bool is_fewer = !tried && whole.chosen->n_launches < form.chosen->n_launches;
-        if (!tried && whole.chosen->seconds <= form.chosen->seconds * (is_fewer ? 1 : CLEARLY_FASTER)) form = whole;
-    }
-    c->lowered[i] = form.lowered, c->fused[i] = form.fused, *out = form.chosen;
-    return status;
-}
-
 /* The items of the text and of what it includes, c->ast its own alone; NULL where there are errors. */
 static struct ast_file *read_items(
     fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *o) {
@@ -257,8 +204,11 @@ static fx_status compile(
     struct scheduled_graph **chosen = NEW_ARRAY(a, struct scheduled_graph *, program->n_kernels + 1);
     fx_status status = FX_OK;
     for (int i = 0; i < program->n_kernels; i++) {
-        fx_status s = compile_kernel(c, i, &pipeline, &chosen[i]);
+        struct form form = {0};
+        fx_status s = form_make(cx, &program->kernels[i], &pipeline, &c->dump, &form);
         if (s == FX_ERR_INTERNAL) return s;
+        if (!s && !o->stop_after && !o->dump_after) partitions_find(cx, &program->kernels[i], &pipeline, &form);
+        c->lowered[i] = form.lowered, c->fused[i] = form.fused, chosen[i] = form.chosen;
         if (s) status = s;
     }
     if (status) return status;

@@ -24,6 +24,29 @@ void arena_release(struct arena *a) {
     *a = (struct arena){.oom = a->oom};
 }
 
+struct arena_mark arena_marked(const struct arena *a) {
+    return (struct arena_mark){*a, a->chunks ? a->chunks->older : NULL};
+}
+
+static struct arena_chunk *free_until(struct arena_chunk *c, const struct arena_chunk *end) {
+    while (c != end) {
+        struct arena_chunk *older = c->older;
+        free(c);
+        c = older;
+    }
+    return c;
+}
+
+/* Chunks since then lie ahead of the one that was the newest, large ones also right behind it. */
+void arena_rewind(struct arena *a, const struct arena_mark *mark) {
+    struct arena_chunk *newest = mark->arena.chunks;
+    bool is_newest = a->chunks == newest;
+    free_until(a->chunks, newest);
+    if (newest) newest->older = free_until(newest->older, mark->older);
+    if (mark->arena.at) memset(mark->arena.at, 0, (size_t)((is_newest ? a->at : mark->arena.end) - mark->arena.at));
+    *a = mark->arena;
+}
+
 static struct arena_chunk *new_chunk(struct arena *a, size_t n_bytes) {
     struct arena_chunk *c = calloc(1, sizeof *c + n_bytes);
     a->refused = c ? 0 : n_bytes;

@@ -25,8 +25,16 @@ struct arena {
     size_t held, refused;       /* bytes of all chunks; what the allocation that failed asked for */
 };
 
+struct arena_mark { /* what was taken up to a moment */
+    struct arena arena;
+    struct arena_chunk *older; /* behind the newest chunk */
+};
+
 void arena_init(struct arena *a, jmp_buf *oom);
 void arena_release(struct arena *a);
+/* Gives back what was taken since the mark. */
+struct arena_mark arena_marked(const struct arena *a);
+void arena_rewind(struct arena *a, const struct arena_mark *mark);
 void *arena_alloc(struct arena *a, size_t n_bytes); /* zeroed, 16-byte aligned, never NULL */
 char *arena_strndup(struct arena *a, const char *s, size_t len);
 #define NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))

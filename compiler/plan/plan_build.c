@@ -394,12 +394,11 @@ static void renumber_buffers(struct arena *a, struct fx_launch *l, int first) {
     l->args = args, l->maps = maps;
 }
 
-/* Each partition has launches and buffers of its own. Labels that passes added are those of the last one's kernel,
- * which has all. */
+/* Each partition has launches and buffers of its own. */
 static struct fx_kernel build_kernel(struct cx *cx, const struct unit *u, int number) {
     struct arena *a = &cx->arena;
     const int first = u->first[number], n = u->first[number + 1] - first;
-    struct fx_kernel out = build_signature(cx, u->kernels[first + n - 1]->graph->kernel);
+    struct fx_kernel out = build_signature(cx, unit_kernel(u, number));
     struct fx_partition *partitions = NEW_ARRAY(a, struct fx_partition, n);
     for (int i = 0; i < n; i++) {
         const struct scheduled_graph *c = u->kernels[first + i];

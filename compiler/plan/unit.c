@@ -180,6 +180,40 @@ static void name_entries(struct cx *cx, struct scheduled_graph *c, struct launch
     for (int i = 0; i < j.n; i++) join_maps(a, c, &s[i], out);
 }
 
+/* Names partition number i. */
+static void name_partition(struct unit *u, int i, struct identifiers *scope, int *number) {
+    struct cx *cx = u->cx;
+    struct arena *a = &cx->arena;
+    struct scheduled_graph *c = u->kernels[i];
+    check_limits(cx, c);
+    struct identifiers structs = {.arena = a};
+    const char *base = encoded(a, c->graph->kernel->ast->name);
+    u->launches[i] = NEW_ARRAY(a, struct launch, c->n_kernels + 1);
+    for (int j = 0; j < c->n_kernels; j++)
+        u->launches[i][j].struct_name = c->kernels[j].pass
+                                            ? u->launches[i][j - 1].struct_name
+                                            : identifiers_take(&structs,
+                                                  identifiers_take(scope,
+                                                      c->n_kernels > 1 ? arena_printf(a, "%s%d_", base, j) : base));
+    struct kernel_names names = name_kernel(a, c, &structs);
+    for (int j = 0; j < c->n_kernels; j++) {
+        struct launch *l = &u->launches[i][j];
+        l->kernel = &c->kernels[j];
+        l->param_names = names.params, l->buffer_names = names.buffers, l->axis_names = names.axes,
+        l->stride_names = names.strides;
+        choose_args(u, c, l);
+    }
+    for (int j = 0; j < c->n_launches; j++)
+        for (int k = 0; c->launches[j].is_beside && k < c->launches[j].n; k++) {
+            struct launch *l = &u->launches[i][c->launches[j].first + k];
+            l->beside = &u->launches[i][c->launches[j].first], l->n_beside = c->launches[j].n;
+        }
+    u->joined[i] = NEW_ARRAY(a, struct plan_launch, c->n_launches + 1);
+    for (int j = 0; j < c->n_launches; j++)
+        name_entries(
+            cx, c, u->launches[i] + c->launches[j].first, c->launches[j], base, scope, number, &u->joined[i][j]);
+}
+
 struct unit *unit_build(struct cx *cx, const char *file, struct scheduled_graph **kernels, int n_kernels) {
     struct arena *a = &cx->arena;
     struct unit *u = NEW(a, struct unit);
@@ -190,37 +224,18 @@ struct unit *unit_build(struct cx *cx, const char *file, struct scheduled_graph 
         for (struct scheduled_graph *c = kernels[i]; c; c = c->next) PUSH(a, u->kernels, u->n_kernels) = c;
     u->launches = NEW_ARRAY(a, struct launch *, u->n_kernels + 1);
     u->joined = NEW_ARRAY(a, struct plan_launch *, u->n_kernels + 1);
-    for (int i = 0; i < u->n_kernels; i++) {
-        struct scheduled_graph *c = u->kernels[i];
-        check_limits(cx, c);
-        struct identifiers structs = {.arena = a};
-        const char *base = encoded(a, c->graph->kernel->ast->name);
-        u->launches[i] = NEW_ARRAY(a, struct launch, c->n_kernels + 1);
-        for (int j = 0; j < c->n_kernels; j++)
-            u->launches[i][j].struct_name = c->kernels[j].pass
-                                                ? u->launches[i][j - 1].struct_name
-                                                : identifiers_take(&structs,
-                                                      identifiers_take(&scope,
-                                                          c->n_kernels > 1 ? arena_printf(a, "%s%d_", base, j) : base));
-        struct kernel_names names = name_kernel(a, c, &structs);
-        for (int j = 0; j < c->n_kernels; j++) {
-            struct launch *l = &u->launches[i][j];
-            l->kernel = &c->kernels[j];
-            l->param_names = names.params, l->buffer_names = names.buffers, l->axis_names = names.axes,
-            l->stride_names = names.strides;
-            choose_args(u, c, l);
-        }
-        for (int j = 0; j < c->n_launches; j++)
-            for (int k = 0; c->launches[j].is_beside && k < c->launches[j].n; k++) {
-                struct launch *l = &u->launches[i][c->launches[j].first + k];
-                l->beside = &u->launches[i][c->launches[j].first], l->n_beside = c->launches[j].n;
-            }
-        u->joined[i] = NEW_ARRAY(a, struct plan_launch, c->n_launches + 1);
-        for (int j = 0; j < c->n_launches; j++)
-            name_entries(
-                cx, c, u->launches[i] + c->launches[j].first, c->launches[j], base, &scope, &number, &u->joined[i][j]);
-    }
+    /* The last ones, as a rule the only ones, have the plainest names. */
+    for (int i = 0; i < n_kernels; i++) name_partition(u, u->first[i + 1] - 1, &scope, &number);
+    for (int i = 0; i < n_kernels; i++)
+        for (int j = u->first[i]; j < u->first[i + 1] - 1; j++) name_partition(u, j, &scope, &number);
     return u;
+}
+
+const struct kernel *unit_kernel(const struct unit *u, int spec) {
+    const struct kernel *widest = u->kernels[u->first[spec]]->graph->kernel;
+    for (int i = u->first[spec]; i < u->first[spec + 1]; i++)
+        if (u->kernels[i]->graph->kernel->n_axes > widest->n_axes) widest = u->kernels[i]->graph->kernel;
+    return widest;
 }
 
 int plan_flags_buffer(const struct scheduled_graph *c) { return c->partition->n_buffers + c->n_partials; }

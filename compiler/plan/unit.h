@@ -59,6 +59,8 @@ struct unit { /* a file: every kernel of the spec, in each of its partitions, wi
 /* unit.c: names everything; kernels[i]: the partitions of a kernel. What cannot be emitted is an error in the
  * diagnostics. */
 struct unit *unit_build(struct cx *cx, const char *file, struct scheduled_graph **kernels, int n_kernels);
+/* Of the partitions of a kernel of the spec the kernel with all labels: passes add some to it. */
+const struct kernel *unit_kernel(const struct unit *u, int spec);
 /* The buffer of flags: after the partition's and the partial sums. */
 int plan_flags_buffer(const struct scheduled_graph *c);
 

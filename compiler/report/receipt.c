@@ -214,9 +214,12 @@ static struct receipt_launch launch_of(
 
 /* ---- the kernel ---- */
 
-static void add_extents(struct facts *f) {
+static void add_extents(struct facts *f, const struct kernel *k) {
     int64_t *extents = NEW_ARRAY(f->a, int64_t, f->r->kernel->n_extents + 1);
-    for (int i = 0; i < f->r->kernel->n_extents; i++) extents[i] = (int64_t)nominal_extent(f->chosen->graph, i);
+    for (int i = 0; i < f->r->kernel->n_extents; i++) {
+        const struct axis *a = &k->axes[i];
+        extents[i] = a->extent >= 0 ? a->extent : (int64_t)a->nominal;
+    }
     f->r->extents = extents;
     int64_t *strides = NEW_ARRAY(f->a, int64_t, fx_stride_index(f->r->kernel->n_params, 0) + 1);
     fx_row_major_strides(f->r->kernel, extents, strides);
@@ -381,14 +384,29 @@ static void add_launches(struct facts *f, int kernel) {
     }
 }
 
+/* Where which partition is taken. */
+static void add_partitions(struct facts *f, int kernel) {
+    struct receipt *r = f->r;
+    for (int i = 0; i < r->kernel->n_partitions; i++) {
+        const struct fx_partition *p = &r->kernel->partitions[i];
+        struct buf where;
+        buf_init(&where, f->a);
+        plan_print_expr(&where, r->kernel, &p->takes);
+        PUSH(f->a, r->partitions, r->n_partitions) = (struct receipt_partition){.name = p->name,
+            .where = i + 1 < r->kernel->n_partitions ? where.s : NULL,
+            .n_launches = p->n_launches,
+            .seconds = f->unit->kernels[f->unit->first[kernel] + i]->seconds,
+            .is_taken = p->first_launch == r->taken.first_launch};
+    }
+}
+
 struct receipt *receipt_of(
     struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k, const struct fx_resources *compiled) {
     struct receipt *r = NEW(a, struct receipt);
     struct facts f = {.a = a, .unit = u, .compiled = compiled, .r = r};
     struct buf saved;
     r->kernel = k;
-    f.chosen = u->kernels[u->first[kernel + 1] - 1]; /* whose labels are those of the plan */
-    add_extents(&f);
+    add_extents(&f, unit_kernel(u, kernel));
     const int number = fx_choose_partition(k, &f.env), unit_number = u->first[kernel] + number;
     f.chosen = u->kernels[unit_number];
     *r = (struct receipt){.kernel = k,
@@ -399,6 +417,7 @@ struct receipt *receipt_of(
         .seconds = f.chosen->seconds,
         .n_others = f.chosen->n_others,
         .others = f.chosen->others};
+    add_partitions(&f, kernel);
     r->unfused = size_of(&f, &k->unfused_bytes);
     add_rules(&f);
     add_notes(&f);

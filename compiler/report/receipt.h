@@ -63,11 +63,21 @@ struct receipt_rule { /* of the algebra, applied */
     double before, after;
 };
 
+struct receipt_partition { /* of several */
+    const char *name;
+    const char *where; /* the condition over extents, NULL of the last one */
+    int n_launches;
+    double seconds;    /* predicted at the receipt's extents */
+    bool is_taken;     /* there */
+};
+
 struct receipt {
     const struct fx_kernel *kernel;
     const struct arch *arch; /* whose GPU times are predicted for */
     const char *partition;
     struct fx_partition taken; /* of the plan, at these extents */
+    int n_partitions;          /* 0 where there is one */
+    struct receipt_partition *partitions; /* in the order in which they are asked */
     double seconds; /* predicted, launches included */
     int n_others, n_rules, n_notes, n_buffers, n_launches;
     const struct proposal *others;

@@ -51,6 +51,20 @@ static void put_others(struct json *j, const struct receipt *r) {
 /* A count as a whole number, as large as one may be. */
 static int64_t whole(double v) { return v < 0x1p63 ? (int64_t)v : INT64_MAX; }
 
+static void put_partitions(struct json *j, const struct receipt *r) {
+    json_open_list(j, "partitions");
+    for (int i = 0; i < r->n_partitions; i++) {
+        open_item(j);
+        json_member_text(j, "partition", r->partitions[i].name);
+        json_member_text(j, "where", r->partitions[i].where);
+        json_member_int(j, "kernels", r->partitions[i].n_launches);
+        json_member_real(j, "predicted_us", r->partitions[i].seconds * 1e6);
+        json_member_bool(j, "taken", r->partitions[i].is_taken);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 static void put_rules(struct json *j, const struct receipt *r) {
     json_open_list(j, "rules");
     for (int i = 0; i < r->n_rules; i++) {
@@ -175,6 +189,7 @@ static void put_kernel(struct json *j, const struct receipt *r) {
     json_member_real(j, "predicted_us", r->seconds * 1e6);
     put_others(j, r);
     put_extents(j, r);
+    put_partitions(j, r);
     json_key(j, "bytes");
     if (r->is_known) json_int(j, r->total);
     else json_null(j);

@@ -68,6 +68,19 @@ static void put_head(struct buf *out, const struct receipt *r) {
     }
 }
 
+/* "  where M <= 64: `chain`, 1 kernel; else `fused`, 2 kernels, here" */
+static void put_partitions(struct buf *out, const struct receipt *r) {
+    for (int i = 0; i < r->n_partitions; i++) {
+        const struct receipt_partition *p = &r->partitions[i];
+        if (p->where) buf_printf(out, "%s where %s: ", i ? "; else" : " ", p->where);
+        else buf_puts(out, "; elsewhere ");
+        buf_printf(out, "`%s`, %d %s, ", p->name, p->n_launches, kernels(p->n_launches));
+        put_time(out, p->seconds);
+        if (p->is_taken) buf_puts(out, ", here");
+    }
+    if (r->n_partitions) buf_putc(out, '\n');
+}
+
 static void put_totals(struct buf *out, const struct receipt *r) {
     if (r->is_known) buf_printf(out, "  bytes %lld", (long long)r->total);
     else buf_puts(out, "  bytes overflow");
@@ -165,6 +178,7 @@ static void put_launch(struct buf *out, const struct receipt *r, int i) {
 
 void receipt_text(struct buf *out, const struct receipt *r) {
     put_head(out, r);
+    put_partitions(out, r);
     put_totals(out, r);
     for (int i = 0; i < r->n_rules; i++) put_rule(out, &r->rules[i]);
     buf_puts(out, r->saved);
@@ -288,6 +302,7 @@ static void put_brief_launch(struct buf *out, const struct receipt *r, int i) {
 
 void receipt_summary(struct buf *out, const struct receipt *r) {
     put_brief_head(out, r);
+    put_partitions(out, r);
     for (int i = 0; i < r->n_buffers; i++) {
         const struct receipt_buffer *b = &r->buffers[i];
         buf_printf(out, "  workspace %s: ", b->name);

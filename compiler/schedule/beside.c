@@ -9,8 +9,6 @@
 #include "schedule/beside.h"
 #include "schedule/wgmma.h"
 
-enum { MOST_BESIDE = 8 };
-
 /* ---- what may be joined ---- */
 
 static bool same_labels(const struct axis_list *a, const struct axis_list *b) {

@@ -126,6 +126,13 @@ static void note_rejected(
 }
 /* ---- choice ---- */
 
+static void price_group(const struct graph *g, const struct partition *p, struct scheduled *s) {
+    s->bytes = s->flops = 0;
+    s->schedule->price(g, p, s);
+    double memory = traffic_seconds(g, p, s);
+    if (!s->parts && s->seconds < memory) s->seconds = memory; /* tensors read at positions too */
+}
+
 static bool schedule_group(
     struct cx *cx, const struct graph *g, const struct partition *p, const struct group *r, struct scheduled *best) {
     struct scheduled tried[N_SCHEDULES];
@@ -142,9 +149,7 @@ static bool schedule_group(
             continue;
         }
         why_not[i] = NULL;
-        schedules[i].price(g, p, &tried[i]);
-        double memory = traffic_seconds(g, p, &tried[i]);
-        if (!tried[i].parts && tried[i].seconds < memory) tried[i].seconds = memory; /* tensors read at positions too */
+        price_group(g, p, &tried[i]);
         if (taken < 0 || tried[i].seconds < tried[taken].seconds) taken = i;
     }
     if (taken < 0 && p->is_optional) return false;
@@ -160,6 +165,11 @@ static bool schedule_group(
 
 /* How many launches the contract asks for; 0: any number. */
 static int wanted_launches(const struct kernel *k) { return k->fuse == FUSE_REQUIRE ? 1 : k->kernels; }
+
+/* What beginning its launches and phases takes. */
+static double beginning_seconds(const struct scheduled_graph *c) {
+    return c->n_launches * LAUNCH_SECONDS + (c->n_kernels - c->n_launches - c->n_free) * PHASE_SECONDS;
+}
 
 static struct scheduled_graph *schedule_partition(struct cx *cx, const struct graph *g, const struct partition *p) {
     struct scheduled_graph *c = NEW(&cx->arena, struct scheduled_graph);
@@ -182,12 +192,35 @@ static struct scheduled_graph *schedule_partition(struct cx *cx, const struct gr
     }
     for (int i = 0; i < c->n_kernels; i++)
         PUSH(&cx->arena, c->launches, c->n_launches) = (struct launch_phases){.first = i, .n = 1};
-    const int n_free = phases_join_copies(cx, c); /* phases that nobody waits for */
+    c->n_free = phases_join_copies(cx, c);
     if (!p->is_separate) beside_join(cx, c, wanted_launches(g->kernel), LAUNCH_SECONDS);
     if (wanted_launches(g->kernel)) phases_join(cx, c, wanted_launches(g->kernel));
     for (int i = 0; i < c->n_kernels; i++) c->has_flags |= c->kernels[i].has_flags;
-    c->seconds += c->n_launches * LAUNCH_SECONDS + (c->n_kernels - c->n_launches - n_free) * PHASE_SECONDS;
+    c->seconds += beginning_seconds(c);
     return c;
+}
+
+void fx_price_again(struct scheduled_graph *c) {
+    struct scheduled *kernels[MOST_BESIDE];
+    c->seconds = beginning_seconds(c);
+    for (int i = 0; i < c->n_kernels; i++) {
+        struct scheduled *s = &c->kernels[i];
+        if (s->pass) {
+            s->seconds = s[-1].seconds, s->bytes = s[-1].bytes, s->flops = s[-1].flops;
+            continue;
+        }
+        price_group(c->graph, c->partition, s);
+        c->seconds += s->seconds;
+    }
+    for (int i = 0; i < c->n_launches; i++) {
+        double apart = 0;
+        if (!c->launches[i].is_beside) continue;
+        for (int k = 0; k < c->launches[i].n; k++) {
+            kernels[k] = &c->kernels[c->launches[i].first + k];
+            apart += kernels[k]->seconds;
+        }
+        c->seconds += gemm_price_beside(c->graph, kernels, c->launches[i].n) - apart;
+    }
 }
 
 /* What could be done about launches that stay apart. */

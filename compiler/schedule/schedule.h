@@ -186,6 +186,7 @@ struct scheduled_graph { /* the partition taken, each group scheduled */
     int n_partials;
     struct partial *partials;  /* numbered after the partition's buffers */
     double seconds;
+    int n_free;                /* phases that nobody waits for */
     int n_others;
     struct proposal *others; /* what the other proposals would have cost */
     struct fx_expr takes;    /* of several partitions of a kernel: where this one is taken, unless one before it is */
@@ -195,6 +196,9 @@ struct scheduled_graph { /* the partition taken, each group scheduled */
 /* Schedules every proposal and takes the cheapest the contract allows. Errors (no schedule, `fuse: require` not met,
  * `kernels: N`) go to the diagnostics and give NULL. */
 struct scheduled_graph *fx_schedule(struct cx *cx, const struct graph *g);
+
+/* Predicts again what c takes, all its kernels too, at the nominal extents that its kernel has now. */
+void fx_price_again(struct scheduled_graph *c);
 
 /* Leaves the configurations of s that the kernel's pins allow; false, with what there is, where none fits. */
 bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not);

@@ -84,13 +84,12 @@ static void print_chosen(const struct job *job, const struct gpu *gpu) {
     }
 }
 
-/* Every other variant that can run these inputs, one launch at a time. */
-static fx_status run_variants(
-    const struct job *job, const struct gpu *gpu, const struct expected *e, struct verdict *verdict) {
+/* Every other variant of a partition that can run these inputs, one launch at a time. */
+static fx_status run_variants(const struct job *job, const struct gpu *gpu, const struct fx_partition *of,
+    const struct expected *e, struct verdict *verdict) {
     struct fx_env env = job_env(job);
-    const struct fx_partition taken = job_partition(job);
     fx_status status = FX_OK;
-    for (int i = taken.first_launch; i < taken.first_launch + taken.n_launches; i++) {
+    for (int i = of->first_launch; i < of->first_launch + of->n_launches; i++) {
         const struct fx_launch *l = &job->kernel->launches[i];
         int chosen = gpu_chosen_variant(gpu, i);
         for (int v = 0; status == FX_OK && v < l->n_variants; v++) {
@@ -108,13 +107,29 @@ static fx_status run_variants(
     return FX_OK;
 }
 
-fx_status check_job(const struct job *job, const struct gpu *gpu, bool all_variants, bool must_vary) {
+/* Every other partition too, whatever the extents. */
+static fx_status run_partitions(
+    const struct job *job, struct gpu *gpu, const struct expected *e, struct verdict *verdict) {
+    const struct fx_partition taken = job_partition(job);
+    fx_status status = run_variants(job, gpu, &taken, e, verdict);
+    for (int i = 0; status == FX_OK && i < job->kernel->n_partitions; i++) {
+        const struct fx_partition *other = &job->kernel->partitions[i];
+        if (other->first_launch == taken.first_launch) continue;
+        printf("partition %s\n", other->name);
+        status = gpu_take_partition(gpu, i);
+        if (status == FX_OK) status = run_once(job, gpu, e, verdict);
+        if (status == FX_OK) status = run_variants(job, gpu, other, e, verdict);
+    }
+    return job->kernel->n_partitions && status == FX_OK ? gpu_take_partition(gpu, -1) : status;
+}
+
+fx_status check_job(const struct job *job, struct gpu *gpu, bool all_variants, bool must_vary) {
     struct expected *e = NULL;
     struct verdict verdict = {0};
     fx_status status = expect_all(job, &e);
     if (status == FX_OK) print_chosen(job, gpu);
     if (status == FX_OK) status = run_once(job, gpu, e, &verdict);
-    if (status == FX_OK && all_variants) status = run_variants(job, gpu, e, &verdict);
+    if (status == FX_OK && all_variants) status = run_partitions(job, gpu, e, &verdict);
     expected_release(e, job->n_outputs);
     if (status != FX_OK) return status;
     const char *why = why_unchecked(&verdict);

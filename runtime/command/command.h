@@ -243,6 +243,7 @@ struct gpu {
 };
 
 fx_status gpu_open(const struct job *job, struct gpu *gpu);
+fx_status gpu_take_partition(struct gpu *gpu, int number); /* whatever the extents; -1: as the plan chooses */
 void gpu_close(struct gpu *gpu);
 fx_status gpu_set_open(const struct gpu *gpu, struct device_set *set);
 void gpu_set_close(const struct gpu *gpu, struct device_set *set);
@@ -306,7 +307,7 @@ void print_index(const struct fx_shape *shape, int64_t flat); /* "[3,7]" */
 /* ---- check.c ---- */
 /* Runs and compares under the tolerance of the job's block, if it has one; FX_ERR_DIFFERS when a result differs or
  * nothing was compared; must_vary: or nothing by which a wrong result would show. */
-fx_status check_job(const struct job *job, const struct gpu *gpu, bool all_variants, bool must_vary);
+fx_status check_job(const struct job *job, struct gpu *gpu, bool all_variants, bool must_vary);
 /* Likewise of what would be launched alone, and prints nothing where all is right. */
 /* Another run on small integers in place of the floats that were drawn, on which sums are exact: what a tolerance would
  * let pass differs by whole numbers. Adds what it compared to *v; the job holds other inputs afterwards. */

@@ -90,6 +90,14 @@ static fx_status open_workspace(struct gpu *gpu) {
     return status == FX_OK ? FX_OK : gpu_failed(status, "cannot allocate the workspace");
 }
 
+fx_status gpu_take_partition(struct gpu *gpu, int number) {
+    fx_status status = fx_pin_partition(gpu->prepared, number);
+    if (status != FX_OK) return gpu_failed(status, "cannot take this partition");
+    if (gpu->workspace) fx_device_free(gpu->job->context, gpu->workspace);
+    gpu->workspace = NULL;
+    return open_workspace(gpu);
+}
+
 fx_status gpu_open(const struct job *job, struct gpu *gpu) {
     *gpu = (struct gpu){.job = job};
     fx_status status = prepare(gpu);

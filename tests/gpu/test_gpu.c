@@ -761,15 +761,21 @@ static void check_refusal(struct trial *t, const char *entry) {
     stream_wait(t->w->stream, entry, t->spec->text);
 }
 
-/* As the plan chooses, then every variant that can, one launch of the plan at a time. */
-static void trial_run_variants(struct trial *t) {
-    struct fx_env env = {
-        .extents = t->extents, .align = t->align, .sm_count = dry ? 132 : fx_context_sm_count(context)};
+/* A partition, whichever these extents would take: as the plan chooses, then every variant that can, one launch at a
+ * time. */
+static void trial_run_partition(struct trial *t, const struct fx_env *env, int number) {
+    const struct fx_partition taken = fx_get_partition(t->kernel, number);
+    if (!dry && fx_partition_count(t->kernel) > 1) {
+        must(fx_pin_partition(t->spec->prepared, number), "cannot pin a partition");
+        must(fx_workspace_bytes(t->spec->prepared, t->values, t->kernel->n_params, &t->workspace_bytes),
+            "no size of the workspace");
+        if (t->workspace_bytes) block_reserve(&t->w->workspace, t->workspace_bytes + GUARD, true);
+    }
     trial_run(t, "as chosen");
-    for (int l = 0; l < t->kernel->n_launches; l++) {
+    for (int l = taken.first_launch; l < taken.first_launch + taken.n_launches; l++) {
         for (int v = 0; v < t->kernel->launches[l].n_variants; v++) {
             const struct fx_variant *variant = &t->kernel->launches[l].variants[v];
-            bool holds = fx_expr_holds(&variant->needs, &env);
+            bool holds = fx_expr_holds(&variant->needs, env);
             if (!holds && !t->setup->tries_refused) continue;
             pin(t, l, v);
             if (holds) trial_run(t, variant->entry);
@@ -777,6 +783,14 @@ static void trial_run_variants(struct trial *t) {
         }
         pin(t, l, -1);
     }
+}
+
+/* Every partition. */
+static void trial_run_variants(struct trial *t) {
+    struct fx_env env = {
+        .extents = t->extents, .align = t->align, .sm_count = dry ? 132 : fx_context_sm_count(context)};
+    for (int i = 0; i < fx_partition_count(t->kernel); i++) trial_run_partition(t, &env, i);
+    if (!dry) fx_pin_partition(t->spec->prepared, -1);
 }
 
 static void try(struct worker *w, const struct spec *s, const struct setup *u) {

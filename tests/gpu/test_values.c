@@ -482,15 +482,31 @@ static bool launch(struct trial *t, const char *entry, unsigned char pattern) {
     return rest_holds(t, entry, sizes);
 }
 
-/* As the plan chooses, then every variant that takes the arguments, one launch of the plan at a time. */
-static bool launch_variants(struct trial *t) {
+/* A workspace for the partition that is taken now. */
+static bool open_workspace(struct trial *t) {
+    struct job *j = t->job;
+    void *workspace = NULL;
+    bool is_fine = dry || (must(j, fx_workspace_bytes(t->prepared, t->values, t->kernel->n_params, &t->workspace_bytes),
+                               "no size of the workspace") &&
+                              must(j, fx_device_alloc(context, t->workspace_bytes + GUARD, &workspace), "cannot allocate"));
+    t->workspace = workspace;
+    return is_fine;
+}
+
+static void close_workspace(struct trial *t) {
+    if (t->workspace) fx_device_free(context, t->workspace);
+    t->workspace = NULL;
+}
+
+/* As the plan chooses, then every variant that takes the arguments, one launch of the partition at a time. */
+static bool launch_variants(struct trial *t, const struct fx_partition *taken) {
     struct fx_env env = {.extents = t->extents,
         .align = t->align,
         .sm_count = dry ? DRY_SM_COUNT : fx_context_sm_count(context),
         .strides = t->strides};
     bool is_fine = launch(t, "as chosen", 0xFF);
     if (dry || t->is_hinted || (is_emulated && t->layout != ROW_MAJOR)) return is_fine;
-    for (int l = 0; l < t->kernel->n_launches && is_fine; l++) {
+    for (int l = taken->first_launch; l < taken->first_launch + taken->n_launches && is_fine; l++) {
         const struct fx_launch *of = &t->kernel->launches[l];
         for (int v = 0; v < of->n_variants && is_fine; v++) {
             if (!fx_expr_holds(&of->variants[v].needs, &env)) continue;
@@ -499,6 +515,19 @@ static bool launch_variants(struct trial *t) {
         }
         fx_pin_variant(t->prepared, l, -1);
     }
+    return is_fine;
+}
+
+/* Every partition, whichever the extents would take; with hints the one that was compiled. */
+static bool launch_partitions(struct trial *t) {
+    bool is_one = dry || t->is_hinted || fx_partition_count(t->kernel) == 1, is_fine = true;
+    for (int i = 0; i < (is_one ? 1 : fx_partition_count(t->kernel)) && is_fine; i++) {
+        const struct fx_partition taken = fx_get_partition(t->kernel, is_one ? -1 : i);
+        is_fine = (is_one || must(t->job, fx_pin_partition(t->prepared, i), "cannot pin a partition")) &&
+                  open_workspace(t) && launch_variants(t, &taken);
+        close_workspace(t);
+    }
+    if (!is_one) fx_pin_partition(t->prepared, -1);
     return is_fine;
 }
 
@@ -514,7 +543,7 @@ static void free_data(struct trial *t) {
  * by the variant that is chosen. */
 static bool run_trial(struct trial *t) {
     struct job *j = t->job;
-    void *block = NULL, *workspace = NULL;
+    void *block = NULL;
     bool is_fine = ask_oracle(t), is_strided = false;
     for (int p = 0; p < t->kernel->n_params; p++) is_strided |= t->args[p].param->is_strided;
     unsigned n_ways = is_strided ? 2 * N_LAYOUTS : 2, only = (unsigned)(j->seed + (unsigned)t->shape) % n_ways;
@@ -528,20 +557,13 @@ static bool run_trial(struct trial *t) {
                                : must(j, fx_device_alloc(context, t->block_bytes + 256, &block), "cannot allocate"));
         t->block = block;
         if (is_fine) bind_values(t, layout);
-        if (!dry)
-            is_fine = is_fine &&
-                      must(j, fx_workspace_bytes(t->prepared, t->values, t->kernel->n_params, &t->workspace_bytes),
-                          "no size of the workspace") &&
-                      must(j, fx_device_alloc(context, t->workspace_bytes + GUARD, &workspace), "cannot allocate");
-        t->workspace = workspace;
         t->image = need(malloc(t->block_bytes + 1));
         t->got = need(malloc(t->block_bytes + 1));
-        is_fine = is_fine && launch_variants(t);
+        is_fine = is_fine && launch_partitions(t);
         free(t->image), free(t->got);
-        if (workspace) fx_device_free(context, workspace);
         if (block) fx_device_free(context, block);
         if (is_emulated) give_memory(t);
-        block = workspace = NULL;
+        block = NULL;
     }
     return is_fine;
 }

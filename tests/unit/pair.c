@@ -38,11 +38,12 @@ int pair_drivers(const fx_compilation *c, const char *kernel, bool is_sorted, ch
         snprintf(out, size, "%.6s", error ? error + 1 : "");
         return 0;
     }
-    for (int i = 0; i < k->n_launches; i++) drivers[i] = k->launches[i].driver;
-    if (is_sorted) qsort(drivers, (size_t)k->n_launches, sizeof *drivers, by_text);
+    const struct fx_partition p = fx_get_partition(k, fx_partition_count(k) - 1); /* at nominal extents */
+    for (int i = 0; i < p.n_launches; i++) drivers[i] = k->launches[p.first_launch + i].driver;
+    if (is_sorted) qsort(drivers, (size_t)p.n_launches, sizeof *drivers, by_text);
     *out = '\0';
-    for (int i = 0; i < k->n_launches; i++) add_driver(out, size, drivers[i]);
-    return k->n_launches;
+    for (int i = 0; i < p.n_launches; i++) add_driver(out, size, drivers[i]);
+    return p.n_launches;
 }
 
 void pair_compare(const char *file, const struct fx_param *p, int64_t n, double *const value[2],

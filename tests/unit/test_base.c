@@ -39,6 +39,33 @@ START_TEST(arena_mixes_large_and_small) {
 }
 END_TEST
 
+/* What was taken up to a mark stays, and what is taken later is zeroed again. */
+START_TEST(arena_goes_back) {
+    char *before = arena_strndup(&cx.arena, "before", 6);
+    for (int round = 0; round < 3; round++) {
+        const struct arena_mark mark = arena_marked(&cx.arena);
+        size_t held = cx.arena.held;
+        for (int i = 0; i < 40; i++) {
+            unsigned char *p = arena_alloc(&cx.arena, 5000u + 4000u * (unsigned)(i % 7));
+            for (int b = 0; b < 5000; b++) ck_assert_int_eq(p[b], 0);
+            memset(p, 0xFF, 5000);
+        }
+        arena_rewind(&cx.arena, &mark);
+        ck_assert_uint_eq(cx.arena.held, held);
+        unsigned char *small = arena_alloc(&cx.arena, 1000);
+        for (int b = 0; b < 1000; b++) ck_assert_int_eq(small[b], 0);
+        memset(small, 0xFF, 1000);
+    }
+    ck_assert_str_eq(before, "before");
+    struct arena empty;
+    arena_init(&empty, &cx.oom);
+    const struct arena_mark none = arena_marked(&empty);
+    memset(arena_alloc(&empty, 100), 1, 100);
+    arena_rewind(&empty, &none);
+    ck_assert_ptr_null(empty.chunks);
+}
+END_TEST
+
 START_TEST(arena_jumps_when_out_of_memory) {
     if (setjmp(cx.oom) == 0) {
         arena_alloc(&cx.arena, SIZE_MAX - 8);
@@ -289,6 +316,7 @@ int main(void) {
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, arena_gives_zeroed_aligned_memory);
     tcase_add_test(t, arena_mixes_large_and_small);
+    tcase_add_test(t, arena_goes_back);
     tcase_add_test(t, arena_jumps_when_out_of_memory);
     tcase_add_test(t, push_keeps_elements);
     tcase_add_test(t, names_keep_their_last_meaning);

@@ -95,9 +95,10 @@ START_TEST(test_subject) {
     }
     const struct fx_plan *p = fx_get_plan(c);
     const struct fx_kernel *k = &p->kernels[0];
+    const struct fx_partition taken = fx_get_partition(k, fx_partition_count(k) - 1); /* at nominal extents */
     const struct fx_launch *last = &k->launches[k->n_launches - 1];
-    ck_assert_msg(k->n_launches == s->n_launches && last->n_phases == s->n_phases, "%s\n%d launches, %d phases",
-        s->text, k->n_launches, last->n_phases);
+    ck_assert_msg(taken.n_launches == s->n_launches && last->n_phases == s->n_phases, "%s\n%d launches, %d phases",
+        s->text, taken.n_launches, last->n_phases);
     ck_assert_int_eq(last->is_cooperative, s->n_waits > 0);
     for (int v = 0; v < last->n_variants; v++) ck_assert_int_eq(waits_of(p, last->variants[v].entry), s->n_waits);
     fx_close(c);
@@ -130,10 +131,10 @@ static bool has_output(const struct fx_kernel *k, const int64_t *extents) {
 }
 
 /* Variant v of a joined launch: its blocks have flags, and room on the device at once. */
-static void check_variant(
-    const struct fx_kernel *k, const struct fx_launch *l, const struct fx_variant *v, const struct fx_env *env) {
+static void check_variant(const struct fx_kernel *k, const struct fx_partition *p, const struct fx_launch *l,
+    const struct fx_variant *v, const struct fx_env *env) {
     int64_t grid = evaluated(&v->grid, env), flags = 0;
-    for (int b = 0; b < k->n_buffers; b++)
+    for (int b = p->first_buffer; b < p->first_buffer + p->n_buffers; b++)
         if (k->buffers[b].kind == FX_BUFFER_FLAGS) flags = evaluated(&k->buffers[b].bytes, env);
     ck_assert_msg(!l->is_cooperative || grid * 8 <= flags, "%s: %lld blocks, %lld bytes of flags", v->entry,
         (long long)grid, (long long)flags);
@@ -141,16 +142,17 @@ static void check_variant(
     ck_assert_msg(grid <= 2048 / v->block * SM_COUNT, "%s: %lld blocks of %d threads are not resident at once",
         v->entry, (long long)grid, v->block);
     ck_assert(grid == 0 || evaluated(&v->smem, env) * ((grid + SM_COUNT - 1) / SM_COUNT) <= 227 * 1024);
-    ck_assert_msg(grid > 0 || k->n_launches > 1 || !has_output(k, env->extents),
+    ck_assert_msg(grid > 0 || p->n_launches > 1 || !has_output(k, env->extents),
         "%s does not run, but something is to be written", v->entry);
 }
 
-static void check_env(const struct fx_kernel *k, const struct fx_env *env, int *n_joined) {
-    for (int i = 0; i < k->n_launches; i++) {
+static void check_env(
+    const struct fx_kernel *k, const struct fx_partition *p, const struct fx_env *env, int *n_joined) {
+    for (int i = p->first_launch; i < p->first_launch + p->n_launches; i++) {
         const struct fx_launch *l = &k->launches[i];
         ck_assert_msg(fx_choose_variant(l, env) >= 0, "%s has no variant", l->name);
         for (int v = 0; l->n_phases > 1 && v < l->n_variants; v++)
-            if (fx_expr_holds(&l->variants[v].needs, env)) check_variant(k, l, &l->variants[v], env), ++*n_joined;
+            if (fx_expr_holds(&l->variants[v].needs, env)) check_variant(k, p, l, &l->variants[v], env), ++*n_joined;
     }
 }
 
@@ -173,7 +175,10 @@ START_TEST(test_any_extents) {
                                                   : sizes[next_random(&seed) % (sizeof sizes / sizeof *sizes)];
         for (int i = 0; i < k->n_params; i++) align[i] = n % 3 ? 256 : 4u << next_random(&seed) % 7;
         struct fx_env env = {.extents = extents, .align = align, .sm_count = SM_COUNT};
-        check_env(k, &env, &n_joined);
+        for (int i = 0; i < fx_partition_count(k); i++) {
+            const struct fx_partition p = fx_get_partition(k, i);
+            check_env(k, &p, &env, &n_joined);
+        }
     }
     ck_assert(n_joined > 0 || s->n_phases == 1);
     fx_close(c);

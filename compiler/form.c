@@ -1,0 +1,52 @@
+/* A kernel as passes and schedules leave it: its graph rewritten, cut into groups, scheduled.
+ *
+ * In: a checked kernel, whose labels have their nominal extents. Out: its form. */
+#include "partitions.h"
+
+static fx_status make_once(
+    struct cx *cx, const struct kernel *k, const struct pipeline_options *o, struct buf *dump, struct form *out) {
+    const char *wrong = NULL;
+    stage(cx, "lower", k->name, false);
+    out->lowered = fx_lower(cx, k);
+    stage(cx, "lower", k->name, true);
+    out->fused = pipeline_run(out->lowered, o, dump, &wrong);
+    if (wrong) {
+        diag_refuse(cx, "internal: %s; please report it with the spec", wrong);
+        return FX_ERR_INTERNAL;
+    }
+    stage(cx, "schedule", k->name, false);
+    out->chosen = fx_schedule(cx, out->fused);
+    stage(cx, "schedule", k->name, true);
+    return out->chosen ? FX_OK : FX_ERR_COMPILE;
+}
+
+/* Whether passes made reductions of runs of elements, for the epilogue of a contraction. */
+static bool has_runs(const struct graph *g) {
+    struct partial_of x;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i]->kind == N_SHARE || as_partial(g, g->nodes[i], &x)) return true;
+    return false;
+}
+
+/* Prices are no better than this. */
+static const double CLEARLY_FASTER = 0.9;
+
+/* Reductions by runs are made for epilogues, which not every engine has. Where a kernel is free to be several, it is
+ * taken without them if that is clearly faster, or fewer and not slower. */
+fx_status form_make(
+    struct cx *cx, const struct kernel *k, const struct pipeline_options *o, struct buf *dump, struct form *out) {
+    struct form form = {0}, whole = {0};
+    fx_status status = make_once(cx, k, o, dump, &form);
+    if (!status && k->fuse == FUSE_PREFER && !k->kernels && form.chosen->n_launches > 1 && has_runs(form.fused) &&
+        !o->skip && !o->stop_after && !o->dump_after) {
+        const struct pipeline_options without = {.skip = "share,partial", .with = o->with};
+        int n_diags = cx->n_diags, n_errors = cx->n_errors;
+        fx_status tried = make_once(cx, k, &without, dump, &whole);
+        if (tried == FX_ERR_INTERNAL) return tried;
+        if (tried) cx->n_diags = n_diags, cx->n_errors = n_errors; /* of a form that is not taken */
+        bool is_fewer = !tried && whole.chosen->n_launches < form.chosen->n_launches;
+        if (!tried && whole.chosen->seconds <= form.chosen->seconds * (is_fewer ? 1 : CLEARLY_FASTER)) form = whole;
+    }
+    *out = form;
+    return status;
+}
