@@ -19,6 +19,30 @@ int stage_choose(const struct stage *s, const struct fx_launch *l, const struct 
     return fx_choose_compiled(l, env, s->compiled);
 }
 
+static uint64_t mix(uint64_t key, uint64_t x) {
+    key = (key ^ x) * 0x9e3779b97f4a7c15u;
+    return key ^ key >> 29;
+}
+
+/* The choice of a launch. That of the last one is taken again where the hash of extents and alignments is the same and
+ * its needs hold: right whatever the hash. */
+static int choose_or_remember(const fx_prepared *p, int i, const struct fx_env *env) {
+    enum { VARIANT = 255 };
+    const struct fx_launch *l = &p->kernel->launches[i];
+    struct stage *s = &p->stages[i];
+    if (!s->remembers || s->pinned >= 0) return stage_choose(s, l, env);
+    uint64_t key = 0xcbf29ce484222325u;
+    for (int e = 0; e < p->kernel->n_extents; e++) key = mix(key, (uint64_t)env->extents[e]);
+    for (int a = 0; a < p->kernel->n_params; a++)
+        if (!p->kernel->params[a].is_scalar) key = mix(key, env->align[a]);
+    const uint64_t last = atomic_load_explicit(&s->last, memory_order_relaxed);
+    int v = (int)(last & VARIANT);
+    if (last && (last ^ key) <= VARIANT && fx_expr_holds(&l->variants[v].needs, env)) return v;
+    v = stage_choose(s, l, env);
+    if (v >= 0) atomic_store_explicit(&s->last, (key & ~(uint64_t)VARIANT) | (unsigned)v, memory_order_relaxed);
+    return v;
+}
+
 static fx_status no_variant(const fx_prepared *p, int i) {
     const struct fx_launch *l = &p->kernel->launches[i];
     if (p->stages[i].pinned >= 0)
@@ -34,7 +58,7 @@ static fx_status no_variant(const fx_prepared *p, int i) {
 static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *env, struct ready *out) {
     const struct fx_launch *l = &p->kernel->launches[i];
     int64_t grid, shared, cluster = 1;
-    int v = stage_choose(&p->stages[i], l, env);
+    int v = choose_or_remember(p, i, env);
     if (v < 0) return no_variant(p, i);
     const struct fx_variant *variant = &l->variants[v];
     if (!fx_expr_eval(&variant->grid, env, &grid) || grid < 0 || grid > INT_MAX)

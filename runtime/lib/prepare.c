@@ -204,12 +204,23 @@ static fx_status load_variants(fx_prepared *p, int partition) {
 
 /* ---- public ---- */
 
+/* Whether a choice among l's variants takes longer than to compare what it was made for. */
+static bool has_long_rule(const struct fx_kernel *k, const struct fx_launch *l) {
+    enum { LONG = 200, MOST = 255 };
+    int n_terms = 0;
+    for (int a = 0; a < k->n_params; a++)
+        if (k->params[a].is_strided) return false;
+    for (int v = 0; v < l->n_variants; v++) n_terms += l->variants[v].cost.n;
+    return n_terms > LONG && l->n_variants <= MOST;
+}
+
 static fx_status open_stages(fx_prepared *p) {
     p->stages = calloc((size_t)p->kernel->n_launches + 1, sizeof *p->stages);
     p->is_loaded = calloc((size_t)fx_partition_count(p->kernel), sizeof *p->is_loaded);
     if (!p->stages || !p->is_loaded) return error_nomem();
     for (int i = 0; i < p->kernel->n_launches; i++) {
         p->stages[i].pinned = -1;
+        p->stages[i].remembers = has_long_rule(p->kernel, &p->kernel->launches[i]);
         size_t n = (size_t)p->kernel->launches[i].n_variants + 1;
         p->stages[i].entries = calloc(n, sizeof *p->stages[i].entries);
         p->stages[i].compiled = calloc(n, sizeof *p->stages[i].compiled);
@@ -308,6 +319,7 @@ fx_status fx_pin_variant(fx_prepared *p, int i, int variant) {
         p->stages[i].compiled[variant] = &want.entry->resources;
     }
     p->stages[i].pinned = variant;
+    atomic_store(&p->stages[i].last, 0);
     return FX_OK;
 }
 

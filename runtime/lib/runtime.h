@@ -171,6 +171,8 @@ struct stage { /* a launch of the plan */
     struct module_entry **entries; /* of each variant; NULL where not compiled */
     const struct fx_resources **compiled; /* likewise what it came to; of one that is yet to be compiled zeros */
     int pinned;             /* the variant to be taken, or -1: by the plan's rule */
+    bool remembers;         /* whether the rule is long, and looks at extents and alignments alone */
+    _Atomic uint64_t last;  /* then the last choice, in its low byte, and what it was made for, hashed; 0: none yet */
 };
 
 struct fx_prepared {

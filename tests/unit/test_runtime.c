@@ -285,6 +285,44 @@ START_TEST(hints_leave_variants_out) {
 }
 END_TEST
 
+/* A long rule is evaluated again for other extents and alignments alone: big costs 121, aligned M. */
+START_TEST(choices_are_remembered) {
+    enum { TERMS = 241 };
+    static struct fx_term constant[TERMS] = {C(1)};
+    static const struct {
+        int64_t m;
+        int off;
+        const char *block;
+    } calls[] = {{8, 0, "block 128 "}, {8, 0, "block 128 "}, {200, 0, "block 256 "}, {8, 4, "block 64 "},
+        {8, 0, "block 128 "}, {200, 0, "block 256 "}, {200, 4, "block 64 "}};
+    for (int i = 1; i < TERMS; i += 2) constant[i] = (struct fx_term)C(1), constant[i + 1] = (struct fx_term)OP(ADD);
+    struct fx_variant variants[4];
+    struct fx_launch launches[2] = {launches_of[0], launches_of[1]};
+    struct fx_kernel g = f;
+    struct fx_plan other = plan;
+    struct call c;
+    memcpy(variants, first_of, sizeof variants);
+    variants[0].prefers = (struct fx_expr){0};
+    variants[0].cost = (struct fx_expr){TERMS, constant};
+    variants[1].cost = (struct fx_expr)EXPR(X(M));
+    variants[2].kind = variants[3].kind = 1;
+    launches[0].variants = variants;
+    g.launches = launches;
+    other.kernels = &g;
+    use_fakes();
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_int_eq(fx_prepare(context, &other, "f", NULL, 0, &prepared), FX_OK);
+    for (int i = 0; i < COUNT(calls); i++) {
+        make_call(&c, calls[i].m, 4);
+        c.x.byte_offset = (uint64_t)calls[i].off;
+        cuda.clear();
+        ck_assert_int_eq(launch(&c, NULL), FX_OK);
+        ck_assert_msg(strstr(cuda.log(), calls[i].block) != NULL, "call %d: %s", i, cuda.log());
+    }
+    close_all();
+}
+END_TEST
+
 /* An extent that no hint gives, but an equation, is known too; hints that contradict it are refused. */
 START_TEST(hints_give_what_follows) {
     use_fakes();
@@ -1689,6 +1727,7 @@ int main(void) {
     tcase_add_test(tests, uses_the_current_context);
     tcase_add_test(tests, compiles_each_entry_alone);
     tcase_add_test(tests, hints_leave_variants_out);
+    tcase_add_test(tests, choices_are_remembered);
     tcase_add_test(tests, hints_give_what_follows);
     tcase_add_test(tests, refuses_launches_beyond_the_hints);
     tcase_add_test(tests, refuses_to_prepare);
