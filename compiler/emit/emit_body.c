@@ -161,7 +161,15 @@ static void emit_store_one(struct body *b, const struct tensor *t, const char *v
                 body_along_stride(b, t), value);
         else emit_store_items(b, t, value, "    ");
         return;
-    case ALONG_SCATTERED: emit_store_items(b, t, value, "    "); return;
+    case ALONG_SCATTERED:
+        if (!converts || !body_piece(b, t)) {
+            emit_store_items(b, t, value, "    ");
+            return;
+        }
+        body_emit_pieces(b, t, body_piece(b, t), "fx_store", false, value);
+        emit_store_items(b, t, value, "      ");
+        buf_line(b->w.out, "    }");
+        return;
     }
 }
 

@@ -49,6 +49,13 @@ enum along {
 };
 enum along body_along(const struct body *b, const struct tensor *t);
 const char *body_along_stride(struct body *b, const struct tensor *t);
+/* Of a tensor that has the last labels of V adjacent columns last, and others before them elsewhere: the extent of
+ * these labels, a piece of which all columns lie adjacent; else NULL. */
+const char *body_piece(struct body *b, const struct tensor *t);
+/* Moves V elements of t by `function`, from or to `held`: as a vector where pieces are whole vectors, else four by four
+ * where they are that, else by what the caller emits behind. */
+void body_emit_pieces(
+    struct body *b, const struct tensor *t, const char *piece, const char *function, bool is_load, const char *held);
 
 /* ---- emit_fetch.c: what is read ahead ---- */
 /* Whether elements of the dtype are converted to and from float as they are moved; others are moved as they are. */

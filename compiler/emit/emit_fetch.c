@@ -18,12 +18,12 @@ const char *body_step(struct body *b, const struct tensor *t, int i) {
 void body_add_index(
     struct body *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
     const struct flat_index f = {.labels = l, .var = var, .is_int = b->is_gemm};
-    const char *steps[MAX_AXES];
-    for (int i = 0; i < l->n; i++) {
-        int at = tensor_axis(t, l->axes[i]);
-        steps[i] = at < 0 ? NULL : body_step(b, t, at);
+    for (int i = 0, last; i < l->n; i = last + 1) { /* labels that t has adjacent are one index */
+        int at = tensor_axis(t, l->axes[last = i]);
+        if (at < 0) continue;
+        while (!t->is_strided && last + 1 < l->n && tensor_axis(t, l->axes[last + 1]) == at + last + 1 - i) last++;
+        address_add(s, address_factor(arena(b), b->l->axis_names, &f, i, last), body_step(b, t, at + last - i));
     }
-    address_add_flat(s, arena(b), b->l->axis_names, &f, steps, find_run(t, l) >= 0);
 }
 
 /* `x_ + batch * (..) + m * (..)`: t's element at the indices other than the one V elements run along. */
@@ -47,6 +47,29 @@ enum along body_along(const struct body *b, const struct tensor *t) {
            : at == -1                     ? ALONG_SCATTERED
            : at + b->along.n == t->n_axes ? ALONG_CONTIGUOUS
                                           : ALONG_STRIDED;
+}
+
+const char *body_piece(struct body *b, const struct tensor *t) {
+    const struct axis_list *l = &b->along;
+    const int n = count_piece(t, l);
+    if (!b->is_gemm || !n || t->is_split || fx_dtype_bits(t->dtype) < 16) return NULL;
+    return address_group(arena(b), address_product(arena(b), b->w.axis_names, l->axes + l->n - n, n), " ");
+}
+
+void body_emit_pieces(
+    struct body *b, const struct tensor *t, const char *piece, const char *function, bool is_load, const char *held) {
+    const char *at = body_address(b, t, b->along_var),
+               *at_v = body_address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var)), *four = "(V < 4 ? V : 4)";
+    buf_line(b->w.out, "    if (%s %% V == 0) {", piece);
+    buf_line(b->w.out, "      %s<V, false>(%s, %s, n_valid);", function, is_load ? held : at, is_load ? at : held);
+    buf_line(b->w.out, "    } else if (%s %% 4 == 0) {", piece);
+    buf_line(b->w.out, "#pragma unroll");
+    buf_line(b->w.out, "      for (int v = 0; v < V; v += 4) {");
+    held = arena_printf(arena(b), "fx_part<%s>(%s, v)", four, held);
+    buf_line(b->w.out, "        %s%s<%s, false>(%s, %s, n_valid - v);", is_load ? "" : "if (v < n_valid) ", function,
+        four, is_load ? held : at_v, is_load ? at_v : held);
+    buf_line(b->w.out, "      }");
+    buf_line(b->w.out, "    } else {");
 }
 
 /* ---- fetch ---- */
@@ -143,7 +166,15 @@ static void emit_fetch_one(struct body *b, const struct tensor *t) {
                 body_along_stride(b, t));
         else emit_fetch_items(b, t, "    ");
         return;
-    case ALONG_SCATTERED: emit_fetch_items(b, t, "    "); return;
+    case ALONG_SCATTERED:
+        if (!converts || !body_piece(b, t)) {
+            emit_fetch_items(b, t, "    ");
+            return;
+        }
+        body_emit_pieces(b, t, body_piece(b, t), "fx_load", true, held);
+        emit_fetch_items(b, t, "      ");
+        buf_line(b->w.out, "    }");
+        return;
     }
 }
 

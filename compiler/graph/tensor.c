@@ -52,6 +52,12 @@ int find_run(const struct tensor *t, const struct axis_list *l) {
     return first;
 }
 
+int count_piece(const struct tensor *t, const struct axis_list *l) {
+    int n = 0;
+    while (n < l->n && n < t->n_axes && l->axes[l->n - 1 - n] == t->axes[t->n_axes - 1 - n]) n++;
+    return n < l->n && !t->is_strided ? n : 0;
+}
+
 bool node_is_loaded(
     const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t) {
     if (group_sum(r, n) >= 0 || is_chain_step(r, n)) return false;

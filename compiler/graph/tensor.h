@@ -62,6 +62,9 @@ int group_chunks(const struct graph *g, const struct partition *p, const struct 
 /* Position of the run `l` within t: its labels stand there adjacent in order, of a strided tensor one alone; -1 if not,
  * -2 if t has none of them. */
 int find_run(const struct tensor *t, const struct axis_list *l);
+/* Where t has some of the last labels of l last, and others elsewhere or not at all: how many labels of l lie so adjacent;
+ * else 0. */
+int count_piece(const struct tensor *t, const struct axis_list *l);
 int tensor_axis(const struct tensor *t, int axis); /* position or -1 */
 int find_label(const struct axis_list *l, int axis); /* position or -1 */
 /* The extent used where a price needs a number: the fixed one, or the nominal one of check_nominal.c. */

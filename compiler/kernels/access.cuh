@@ -86,6 +86,12 @@ FX_DEVICE void fx_store_strided(T *p, long long stride, const float (&x)[V], int
     if (v < n_valid) fx_store_one(p + v * stride, x[v]);
 }
 
+// fx_part: W of V elements, from number `at` on
+template <int W, class T, int V>
+FX_DEVICE T (&fx_part(T (&x)[V], int at))[W] {
+  return *(T(*)[W])(x + at);
+}
+
 // fx_is_aligned: whether V elements at p may be accessed as vectors
 template <int V, class T>
 FX_DEVICE bool fx_is_aligned(const T *p) {
