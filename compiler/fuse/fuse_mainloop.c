@@ -174,7 +174,7 @@ static bool is_unfolded(struct fuser *f, const struct node *n) {
 static int need_stored(struct fuser *f, struct node *n) {
     const struct graph *g = f->g;
     const struct node *of = n;
-    while (of->kind == N_CAST || of->kind == N_ACCESS) of = of->args[0];
+    while (of->kind == N_CAST || of->kind == N_ACCESS || of->kind == N_OP) of = of->args[node_is_op(of, O_WHERE)];
     const struct name *last = &g->kernel->axes[n->at[n->n_at - 1]].name;
     return fuse_need_buffer(f, n, n->to, NULL,
         arena_printf(&g->cx->arena, "%s is stored with " NAME_FMT " contiguous, so that tensor maps bring it",

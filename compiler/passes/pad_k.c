@@ -2,9 +2,9 @@
  *
  * In: a graph. Out: one in which sum[K](a * b), a and b floats of 16 bits in memory, or f32 that is multiplied in parts
  * of 16 bits, has become sum[P]((a[K: P] ?? 0) * (b[K: P] ?? 0)), P a new label of the kernel whose extent is the next
- * multiple of 8, where a row of a or b is no multiple of 8 elements and the product is large enough to pay for two
- * copies. The factors are then computed, and stored ahead of the product with P contiguous where that is predicted to
- * be faster. What is added is 0 times 0. Extents have to be fixed, and k is one label. */
+ * multiple of 8, where a row of a or b is no multiple of 8 elements, nor, of 16 bits, K, and the product is large
+ * enough to pay for two copies. The factors are then computed, and stored ahead of the product with P contiguous where
+ * that is predicted to be faster. What is added is 0 times 0. Extents have to be fixed, and k is one label. */
 #include <string.h>
 
 #include "graph/operand.h"
@@ -37,6 +37,7 @@ static bool is_factor(const struct graph *g, const struct node *n, const struct 
     if (!tensor_of_factor(g, n, &t) || t.dtype != dtype || !t.n_axes) return false;
     *bytes = fx_dtype_bits(dtype) / 8;
     *is_odd = true;
+    if (is_16_bit_float(dtype) && g->kernel->axes[k].extent % STEP == 0) *is_odd = false; /* as it is: windows.c */
     for (int i = 0; i < t.n_axes; i++) {
         int64_t extent = g->kernel->axes[t.axes[i]].extent;
         if (extent < 1) return false;

@@ -13,17 +13,22 @@
 #include "passes/passes.h"
 
 enum { STEP = 8, BLOCK = 64, SHORT_RUN = 64, MOST_STORED = 12, ELEMENT_BYTES = 2 };
-/* Flops a cycle of a multiprocessor: of windows that are computed as they are loaded; of what tensor maps bring. What
- * a copy costs beside its bytes. */
-static const double RATE_AS_IT_IS = 300, RATE_BY_MAPS = 2000, COPY_SECONDS = 3e-6;
+/* Flops a cycle of a multiprocessor: of windows that are computed as they are loaded; of factors that are loaded
+ * without alignment; of windows and of matrices that tensor maps bring. What a copy costs beside its bytes. */
+static const double RATE_AS_IT_IS = 100, RATE_ODD = 850, RATE_BY_MAPS = 2000, RATE_MATRIX = 3000, COPY_SECONDS = 3e-6;
 
 struct copied_form { /* of a contraction: how its factors are copied */
     const struct node *sum;
     int side;            /* the factor that is a window */
     const struct node *window, *source;
     bool is_whole;       /* the window itself is copied, not what it reads */
+    bool is_odd;         /* since its rows are no whole 16 bytes */
     bool copies_other;
     int channel, padded; /* label of k that is last, or -1; its extent in the copies where that is larger, or 0 */
+    int folded; /* label of the window that is one with the channels in the copies, which unfold it; or -1 */
+    int fold_axis;            /* of the tensor, which the label moves along: at step * own + factor * folded + first */
+    int own;
+    int64_t step, factor, first;
     struct axis_list k;  /* labels of k in the order of the copies */
 };
 
@@ -38,7 +43,8 @@ struct windower {
     int n_stored;
     struct stored stored[MOST_STORED];
     int n_padded;
-    int channels[MOST_STORED], padded[MOST_STORED]; /* a label of k, and the one in multiples of 8 that stands for it */
+    int channels[MOST_STORED], folded[MOST_STORED]; /* labels of k, the second or -1 */
+    int padded[MOST_STORED];                        /* the one in multiples of 8 that stands for them */
 };
 
 /* ---- whether, and how ---- */
@@ -103,19 +109,33 @@ static bool is_k_whole(const struct graph *g, const struct node *sum) {
     return size == 0;
 }
 
+/* Whether what lies contiguous in t is a label that the sum keeps, or several in a row, of fixed extents that are no
+ * whole 16 bytes. */
+static bool has_odd_rows(const struct graph *g, const struct node *sum, const struct tensor *t) {
+    int64_t size = 1;
+    for (int i = t->n_axes - 1; i >= 0 && node_has_axis(sum, t->axes[i]); i--) {
+        int64_t extent = extent_of(g, t->axes[i]);
+        if (extent < 0 || t->is_strided) return false;
+        bool is_last = i == t->n_axes - 1;
+        if (is_last ? !is_unit_stride(t, t->axes[i]) : !are_adjacent(g, t, t->axes[i], t->axes[i + 1])) break;
+        size = size * (extent % STEP) % STEP;
+    }
+    return size % STEP != 0 && node_has_axis(sum, t->axes[t->n_axes - 1]);
+}
+
 /* Whether the other factor lies so that tensor maps bring it beside the copy: rows of k as the copy has them, or a
  * label of its own contiguous. */
 static bool lies_well(const struct graph *g, const struct copied_form *f, const struct node *other) {
     struct tensor t;
     if (f->padded || !tensor_of_factor(g, other, &t) || t.is_strided || !t.n_axes) return false;
     int last = t.axes[t.n_axes - 1];
-    if (node_has_axis(f->sum, last)) return true;
+    if (node_has_axis(f->sum, last)) return !has_odd_rows(g, f->sum, &t);
     return f->is_whole || last == f->channel;
 }
 
 static void add_k(struct copied_form *f, const int *axes, int n_axes) {
     for (int i = 0; i < n_axes; i++)
-        if (axes_have(f->sum->reduced, f->sum->n_reduced, axes[i]) && axes[i] != f->channel &&
+        if (axes_have(f->sum->reduced, f->sum->n_reduced, axes[i]) && axes[i] != f->channel && axes[i] != f->folded &&
             !axes_have(f->k.axes, f->k.n, axes[i]))
             f->k.axes[f->k.n++] = axes[i];
 }
@@ -159,11 +179,37 @@ static bool find_whole(const struct graph *g, struct copied_form *f, const struc
                       ? part.n_axes && lies_badly(g, f->sum, &part)
                       : t.n_axes && window_of_access(g, f->window, &t, &w) && !is_plain(&w, t.n_axes - 1) &&
                             !has_long_run(g, f->window, &w);
-    if (!is_bad) return false;
+    f->is_odd = !is_bad && tensor_of_factor(g, f->window, &part) && part.n_axes && has_odd_rows(g, f->sum, &part);
+    if (!is_bad && !f->is_odd) return false;
     f->is_whole = true;
     choose_k(g, f, other);
     f->copies_other = !lies_well(g, f, other);
     return true;
+}
+
+/* Of few channels most of a block of k would be nothing: then the window's label along what lies innermost of the axes
+ * that it moves along is unfolded in the copy, where both fill one block. */
+static void find_fold(const struct graph *g, const struct window *w, const struct node *other, struct copied_form *f) {
+    int64_t channels = extent_of(g, f->channel), length;
+    int i = w->tensor.n_axes - 1;
+    wide first;
+    while (i >= 0 && w->axes[i].n == 1) i--;
+    if (i < 0 || channels < 1 || w->axes[i].n != 2 || other->kind != N_INPUT ||
+        !poly_is_number(&w->axes[i].first, &first) || first != (int64_t)first)
+        return;
+    bool is_second = axes_have(f->sum->reduced, f->sum->n_reduced, w->axes[i].terms[1].label);
+    const struct window_term *own = &w->axes[i].terms[!is_second], *folded = &w->axes[i].terms[is_second];
+    if (node_has_axis(f->sum, folded->label) || !node_has_axis(f->sum, own->label)) return;
+    for (int j = 0; j < w->tensor.n_axes; j++)
+        for (int k = 0; k < w->axes[j].n; k++) {
+            int label = w->axes[j].terms[k].label;
+            if (j != i && (label == own->label || label == folded->label)) return;
+        }
+    length = extent_of(g, folded->label);
+    if (length < 2 || channels * length > BLOCK) return;
+    f->folded = folded->label, f->own = own->label, f->fold_axis = w->tensor.axes[i];
+    f->step = own->factor, f->factor = folded->factor, f->first = (int64_t)first;
+    f->padded = (int)((channels * length + STEP - 1) / STEP * STEP);
 }
 
 /* How factor `side` of the sum n is to be copied; false where it lies well. */
@@ -178,7 +224,8 @@ static bool find_form(const struct graph *g, const struct node *n, int side, str
         .side = side,
         .window = window,
         .source = window->kind == N_ACCESS ? window->args[0] : window,
-        .channel = -1};
+        .channel = -1,
+        .folded = -1};
     if (find_whole(g, f, other)) return true;
     struct tensor t = tensor_of_param(g, f->source->param);
     t.is_strided = false; /* the copy is not */
@@ -189,9 +236,10 @@ static bool find_form(const struct graph *g, const struct node *n, int side, str
     if (f->channel < 0 || has_batch(g, n, &c)) return false;
     int64_t extent = extent_of(g, f->channel);
     if (extent > 0 && extent % STEP) f->padded = (int)((extent / STEP + 1) * STEP);
+    find_fold(g, &w, other, f);
     choose_k(g, f, other);
     f->copies_other = !lies_well(g, f, other);
-    return !is_plain(&w, last) || (f->padded && f->channel == t.axes[last]);
+    return f->folded >= 0 || !is_plain(&w, last) || (f->padded && f->channel == t.axes[last]);
 }
 
 /* Whether the copies cost less than they save. */
@@ -204,14 +252,15 @@ static bool is_worth(const struct graph *g, const struct copied_form *f) {
            results = nominal_size(g, f->sum->axes, f->sum->n_axes),
            elements = nominal_size(g, copied->axes, copied->n_axes);
     if (!f->is_whole) { /* blocks of k have channels alone */
-        double channels = nominal_extent(g, f->channel);
+        double channels = nominal_extent(g, f->channel) * (f->folded >= 0 ? nominal_extent(g, f->folded) : 1);
         walked = k / channels * BLOCK * ceil(channels / BLOCK);
-        if (f->padded) elements *= f->padded / channels;
+        if (f->folded >= 0) elements *= nominal_extent(g, f->own) / nominal_extent(g, f->fold_axis);
+        if (f->padded) elements *= f->padded / nominal_extent(g, f->channel);
     }
     if (f->copies_other) elements += nominal_size(g, other->axes, other->n_axes);
-    return 2 * results * k / (RATE_AS_IT_IS * all) > 2 * results * walked / (RATE_BY_MAPS * all) +
-                                                         2 * ELEMENT_BYTES * elements / m->copied +
-                                                         COPY_SECONDS * (1 + f->copies_other);
+    return 2 * results * k / ((f->is_odd ? RATE_ODD : RATE_AS_IT_IS) * all) >
+           2 * results * walked / ((f->is_whole ? RATE_MATRIX : RATE_BY_MAPS) * all) +
+               2 * ELEMENT_BYTES * elements / m->copied + COPY_SECONDS * (1 + f->copies_other);
 }
 
 static bool takes(const struct graph *g, const struct node *n, struct copied_form *f) {
@@ -241,39 +290,75 @@ static void choose_order(
     }
 }
 
-/* A copy of n, which lies in the new graph, with the channels along `padded`, if that is a label, 0 behind their end.
+/* n at positions along two axes, or one where `second` is NULL; 0 outside. */
+static struct node *read_at(
+    struct graph *out, struct node *n, int axis, struct node *position, int other, struct node *second) {
+    struct node at = {.kind = N_ACCESS, .dtype = n->dtype, .has_fill = true, .axis = -1};
+    bool is_late = second && other < axis;
+    at.span = n->span, at.source = n->source;
+    at.n_at = second ? 2 : 1;
+    at.at[is_late] = axis, at.args[1 + is_late] = position;
+    if (second) at.at[!is_late] = other, at.args[1 + !is_late] = second;
+    at.args[0] = n;
+    at.args[1 + at.n_at] = build_zero(out, n->dtype, n);
+    return build_node(out, at);
+}
+
+static struct node *integer_op(struct graph *out, enum op op, struct node *a, int64_t b, const struct node *like) {
+    return build_op(out, op, a, build_integer(out, FX_I64, b, like), NULL, like);
+}
+
+/* n, a tensor or the weights, with the channels along `padded` as well as the label that is folded, 0 behind their end.
  */
-static struct node *copy_of(struct windower *s, struct graph *out, const struct copied_form *f, struct node *n,
-    const struct param *p, int padded) {
+static struct node *folded_value(
+    const struct windower *s, struct graph *out, const struct copied_form *f, struct node *n, int padded) {
+    const int64_t channels = extent_of(s->g, f->channel), length = extent_of(s->g, f->folded);
+    struct node *at = build_index(out, padded, n), *channel = integer_op(out, O_MOD, at, channels, n),
+                *element = integer_op(out, O_FLOORDIV, at, channels, n), *value;
+    if (node_has_axis(n, f->folded)) /* 0 from length on */
+        return read_at(out, n, f->channel, channel, f->folded, element);
+    struct node *position = integer_op(out, O_MUL, build_index(out, f->own, n), f->step, n);
+    position = build_op(out, O_ADD, position, integer_op(out, O_MUL, element, f->factor, n), NULL, n);
+    value = read_at(out, n, f->channel, channel, f->fold_axis, integer_op(out, O_ADD, position, f->first, n));
+    if (channels * length == f->padded) return value;
+    struct node *is_inside = integer_op(out, O_LT, at, channels * length, n);
+    return build_op(out, O_WHERE, is_inside, value, build_zero(out, n->dtype, n), n);
+}
+
+/* A copy of n, which lies in the new graph, with the channels along `padded`, if that is a label, 0 behind their end;
+ * `of`: what says that a copy is the same. */
+static struct node *copy_of(struct windower *s, struct graph *out, const struct copied_form *f, const struct node *of,
+    struct node *n, const struct param *p, int padded) {
     struct node *value = n;
-    if (padded >= 0) {
-        struct node at = {.kind = N_ACCESS, .dtype = n->dtype, .has_fill = true, .axis = -1};
-        at.span = n->span, at.source = n->source;
-        at.args[at.n_args++] = n;
-        at.at[at.n_at++] = f->channel;
-        at.args[at.n_args++] = build_index(out, padded, n);
-        at.args[at.n_args] = build_zero(out, n->dtype, n);
-        value = build_node(out, at);
-    }
+    if (f->folded >= 0) value = folded_value(s, out, f, n, padded);
+    else if (padded >= 0) value = read_at(out, n, f->channel, build_index(out, padded, n), -1, NULL);
     struct node copy = {.kind = N_CAST, .dtype = n->dtype, .to = p->dtype, .axis = -1, .args = {value},
         .span = n->span, .source = n->source};
     choose_order(f, p, padded >= 0 ? padded : f->channel, value, &copy);
     for (int i = 0; i < s->n_stored; i++)
-        if (s->stored[i].of == n && s->stored[i].copy->n_at == copy.n_at &&
+        if (s->stored[i].of == of && s->stored[i].copy->n_at == copy.n_at &&
             memcmp(s->stored[i].copy->at, copy.at, (size_t)copy.n_at * sizeof *copy.at) == 0)
             return s->stored[i].copy;
     struct node *made = build_node(out, copy);
-    if (s->n_stored < MOST_STORED) s->stored[s->n_stored++] = (struct stored){n, made};
+    if (s->n_stored < MOST_STORED) s->stored[s->n_stored++] = (struct stored){of, made};
     return made;
 }
 
 /* Window n, which lies in the new graph, as one of the copy: one node for one window, which a mainloop then reads once.
  */
-static struct node *window_of(struct windower *s, struct graph *out, const struct node *n, struct node *copy) {
+static struct node *window_of(struct windower *s, struct graph *out, const struct copied_form *f, const struct node *n,
+    struct node *copy) {
     for (int i = 0; i < s->n_stored; i++)
         if (s->stored[i].of == n && s->stored[i].copy->args[0] == copy) return s->stored[i].copy;
-    struct node window = *n;
-    window.args[0] = copy;
+    struct node window = {.kind = N_ACCESS, .dtype = n->dtype, .axis = -1, .span = n->span, .source = n->source};
+    window.has_fill = n->has_fill, window.args[0] = copy;
+    for (int i = 0; i < n->n_at; i++) /* along what the copy unfolds, it has a label of its own */
+        if (f->folded < 0 || n->at[i] != f->fold_axis) {
+            window.at[window.n_at++] = n->at[i];
+            window.args[window.n_at] = n->args[1 + i];
+        }
+    if (!window.n_at) return copy;
+    if (n->has_fill) window.args[1 + window.n_at] = n->args[1 + n->n_at];
     struct node *made = build_node(out, window);
     if (s->n_stored < MOST_STORED) s->stored[s->n_stored++] = (struct stored){n, made};
     return made;
@@ -282,7 +367,7 @@ static struct node *window_of(struct windower *s, struct graph *out, const struc
 /* The label of k in multiples of 8 that stands for the channels. */
 static int padded_label(struct windower *s, const struct copied_form *f) {
     for (int i = 0; i < s->n_padded; i++)
-        if (s->channels[i] == f->channel) return s->padded[i];
+        if (s->channels[i] == f->channel && s->folded[i] == f->folded) return s->padded[i];
     const struct axis whole = s->kernel->axes[f->channel];
     struct axis padded = {.name = build_label_name(s->g, s->kernel, whole.name, "_padded"),
         .extent = f->padded,
@@ -290,7 +375,7 @@ static int padded_label(struct windower *s, const struct copied_form *f) {
         .part_of = -1,
         .is_inner = true};
     padded.nominal = (double)padded.extent;
-    s->channels[s->n_padded] = f->channel;
+    s->channels[s->n_padded] = f->channel, s->folded[s->n_padded] = f->folded;
     return s->padded[s->n_padded++] = build_label(s->g, s->kernel, padded);
 }
 
@@ -307,14 +392,15 @@ static struct node *rewrite(void *state, struct graph *out, const struct node *o
         padded = padded_label(s, &f);
         sum.n_reduced = 0;
         for (int i = 0; i < old->n_reduced; i++)
-            if (old->reduced[i] != f.channel) sum.n_reduced = set_add(sum.reduced, sum.n_reduced, old->reduced[i]);
+            if (old->reduced[i] != f.channel && old->reduced[i] != f.folded)
+                sum.n_reduced = set_add(sum.reduced, sum.n_reduced, old->reduced[i]);
         sum.n_reduced = set_add(sum.reduced, sum.n_reduced, padded);
     }
     const struct param *p = tensor_read(s->g, f.window), *q = tensor_read(s->g, f.side ? c.a : c.b);
     struct node *copied = f.is_whole ? factor[f.side] : map[f.source->id],
-                *copy = copy_of(s, out, &f, copied, p, padded);
-    factor[f.side] = f.is_whole ? copy : window_of(s, out, factor[f.side], copy);
-    if (f.copies_other) factor[1 - f.side] = copy_of(s, out, &f, factor[1 - f.side], q, padded);
+                *copy = copy_of(s, out, &f, f.folded >= 0 ? factor[f.side] : copied, copied, p, padded);
+    factor[f.side] = f.is_whole ? copy : window_of(s, out, &f, factor[f.side], copy);
+    if (f.copies_other) factor[1 - f.side] = copy_of(s, out, &f, factor[1 - f.side], factor[1 - f.side], q, padded);
     sum.args[0] = build_op(out, O_MUL, factor[0], factor[1], NULL, n);
     return build_node(out, sum);
 }

@@ -51,8 +51,8 @@ CASES = [("same", dict(B=16, H=64, W=64, C=128, O=128)), ("same", dict(B=32, H=5
 CASES += [("first_same", dict(B=32, C=64, H=56, W=56, O=64)), ("first_same", dict(B=32, C=128, H=28, W=28, O=128)), ("first_same", dict(B=32, C=256, H=14, W=14, O=256)),
           ("first_same", dict(B=32, C=512, H=7, W=7, O=512)), ("first_same", dict(B=16, C=128, H=64, W=64, O=128)), ("first_same", dict(B=1, C=256, H=64, W=64, O=256)),
           ("first_stepped", dict(B=32, C=64, H=56, W=56, O=128)), ("first_stepped", dict(B=32, C=256, H=14, W=14, O=512)), ("first_one", dict(B=32, C=64, H=56, W=56, O=256)),
-          ("first_one", dict(B=32, C=1024, H=14, W=14, O=256)), ("first_one", dict(B=32, C=512, H=7, W=7, O=2048)), ("first_sparse", dict(B=32, C=256, H=56, W=56, O=512)),
-          ("first_stem", dict(B=32, C=3, H=224, W=224, O=64)), ("first_patch", dict(B=64, C=3, P=14, Q=14, O=768)), ("first_line", dict(B=32, C=256, W=4096, O=256))]
+          ("first_one", dict(B=32, C=256, H=28, W=28, O=512)), ("first_one", dict(B=32, C=1024, H=14, W=14, O=256)), ("first_one", dict(B=32, C=512, H=7, W=7, O=2048)), ("first_sparse", dict(B=32, C=256, H=56, W=56, O=512)),
+          ("first_stem", dict(B=32, C=3, H=224, W=224, O=64)), ("first_same", dict(B=32, C=3, H=224, W=224, O=64)), ("first_patch", dict(B=64, C=3, P=14, Q=14, O=768)), ("first_line", dict(B=32, C=256, W=4096, O=256))]
 
 
 STEPS = dict(stepped=2, stem=2, sparse=2, patch=16)

@@ -56,6 +56,27 @@ test padded { B=2 H=9 W=8 O=64 init: integers(-2,2) }
 kernel padded_last[C=100,U=3](x: bf16[B,T,C], k: bf16[U,C,O]) -> z: f32[B,T,O] { z = sum[U,C]((x[T: idx(T) + idx(U) - 1] ?? 0) * k) }
 test padded_last { B=2 T=50 O=64 init: integers(-2,2) }
 
+# few channels, known: one with what the window has along the innermost axis
+kernel few[C=3,U=7,V=7](x: bf16[B,C,H,W], k: bf16[O,C,U,V]) -> z: f32[B,O,P=(H+1)//2,Q=(W+1)//2] {
+  z = sum[C,U,V]((x[H: 2*idx(P) + idx(U) - 3, W: 2*idx(Q) + idx(V) - 3] ?? 0) * k)
+}
+test few { B=2 H=14 W=9 O=64 init: integers(-2,2) }
+test few { B=1 H=5 W=12 O=16 init: integers(-2,2) }
+kernel few_last[C=5,U=2,V=3](x: f16[B,H,W,C], k: f16[U,V,C,O]) -> z: f32[B,H,W,O] {
+  z = sum[U,V,C]((x[H: idx(H) - idx(U), W: idx(W) + 3 - 2*idx(V)] ?? 0) * k)
+}
+test few_last { B=2 H=6 W=9 O=64 init: integers(-2,2) }
+test few_last { B=2 H=3 W=4 O=24 init: integers(-2,2) }
+kernel few_line[C=4,V=9](x: bf16[B,C,W=T+V-1], k: bf16[O,C,V]) -> z: f32[B,O,T] { z = sum[C,V](x[W: T+V] * k) }
+test few_line { B=2 T=70 O=64 init: integers(-2,2) }
+test few_line { B=3 T=8 O=8 init: integers(-2,2) }
+kernel few_twice[C=3,V=3](x: bf16[B,C,W], k: bf16[O,C,V], l: bf16[O,C,V]) -> z: f32[B,O,W] {
+  a = sum[C,V]((x[W: idx(W) + idx(V) - 1] ?? 0) * k)
+  b = sum[C,V]((x[W: idx(W) + 2*idx(V) - 2] ?? 0) * l)
+  z = a * relu(b)
+}
+test few_twice { B=3 W=40 O=64 init: integers(-2,2) }
+
 # two products of one image, which is copied once; an image that the epilogue reads too
 kernel gate[U=3](x: bf16[B,C,T], k: bf16[O,C,U], l: bf16[O,C,U]) -> z: f32[B,O,T] {
   a = sum[C,U]((x[T: idx(T) + idx(U) - 1] ?? 0) * k)

@@ -853,8 +853,8 @@ static const struct {
     bool changes;
 } large[] = {
     {"kernel f(x: bf16[M=5,K=13], w: bf16[K,N=6], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }", "pad_k", true},
-    {"kernel f(x: f16[B=2,M=3,K=8], w: f16[B,K,N=7]) -> y: f16[B,M,N] { y = x @[K] w }", "pad_k", true},
-    {"kernel f(x: f16[K=16,M=3], w: f16[N=9,K]) -> (y: f32[M,N], s: f32[M]) { y = x @[K] w; s = sum[N](y) }", "pad_k", true},
+    {"kernel f(x: f16[B=2,M=3,K=8], w: f16[B,K,N=7]) -> y: f16[B,M,N] { y = x @[K] w }", "windows", true},
+    {"kernel f(x: f16[K=16,M=3], w: f16[N=9,K]) -> (y: f32[M,N], s: f32[M]) { y = x @[K] w; s = sum[N](y) }", "windows", true},
     {"kernel f(x: f16[M=3,K=16], w: f16[N=9,K]) -> y: f32[M,N] { y = x @[K] w }", "pad_k", false},
     {"kernel f(x: f16[M=3,K=13], w: f16[N=9,K]) -> y: f32[M,N] with { fuse: require } { y = x @[K] w }", "pad_k", false},
     {"kernel f(x: f32[M=5,K=13], w: f32[K,N=6], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }", "pad_k", true},
@@ -872,6 +872,10 @@ static const struct {
     {"kernel f[V=4](x: bf16[B=2,C=2,W=4*P], k: bf16[O=3,C,V]) -> y: f32[B,O,P=3] {"
      " y = sum[C,V](x[W: 4*idx(P) + idx(V)] * k) }", "windows", true},
     {"kernel f(x: bf16[B=2,C=8,W=16], k: bf16[O=3,C]) -> y: f32[B,O,P=8] { y = sum[C](x[W: 2*idx(P)] * k) }", "windows", true},
+    {"kernel f[U=2,V=3](x: bf16[B=2,C=3,H=4,W=7], k: bf16[O=3,C,U,V]) -> y: f32[B,O,H,Q=4] {"
+     " y = sum[C,U,V]((x[H: idx(H) - idx(U), W: 2*idx(Q) + idx(V) - 1] ?? 0) * k) }", "windows", true},
+    {"kernel f[V=4](x: f16[W=T+6,C=6], k: f16[O=3,C,V]) -> y: f32[O,T=5] {"
+     " y = sum[C,V](x[W: 6 + idx(T) - 2*idx(V)] * k) }", "windows", true},
     {"kernel f[V=3](x: bf16[B=2,W=6,C=32], k: bf16[O=3,V,C]) -> y: f32[B,W,O] {"
      " y = sum[C,V]((x[W: idx(W) + idx(V) - 1] ?? 0) * k) }", "windows", false},
     {"kernel f[V=3](x: bf16[B=2,C=32,W=6], k: bf16[O=3,C,V]) -> y: f32[B,O,W] {"

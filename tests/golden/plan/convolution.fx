@@ -1,4 +1,4 @@
-# windows by tensor maps in im2col mode: what they need of corners and offsets; of 3 channels none; with a step of 9, a value outside and channels at a position on other engines
+# windows by tensor maps in im2col mode: what they need of corners and offsets; of 3 channels, of a copy that has them beside what the window has; with a step of 9, a value outside and channels at a position on other engines
 kernel fixed[U=3,V=3](x: bf16[B=16,H=64,W=64,C=128], k: bf16[U,V,C,O=128]) -> z: bf16[B,H,W,O] {
   z = sum[U,V,C]((x[H: idx(H) + idx(U) - 1, W: idx(W) + idx(V) - 1] ?? 0) * k)
 }
