@@ -429,6 +429,18 @@ int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn,
     return bytes;
 }
 
+/* The extent of a piece of t, of which columns lie adjacent, where it is fixed and t is in pieces; else 0. */
+static int64_t piece_extent(const struct graph *g, const struct tensor *t, const struct axis_list *l) {
+    int64_t size = 1;
+    const int n = count_piece(t, l);
+    for (int i = l->n - n; i < l->n; i++) {
+        int64_t extent = g->kernel->axes[l->axes[i]].extent;
+        if (extent < 1) return 0;
+        size *= extent;
+    }
+    return n ? size : 0;
+}
+
 /* Adjacent columns the epilogue takes at a time: what it reads along n for them stays in registers. */
 int gemm_vector(const struct graph *g, const struct scheduled *s, int most) {
     enum { HELD = 32 };
@@ -439,6 +451,18 @@ int gemm_vector(const struct graph *g, const struct scheduled *s, int most) {
                     ? PARTIAL_RUN / 32
                     : 1; /* the columns of a run lie in a warp */
     while (most > least && most * n_along > HELD) most /= 2;
+    return most;
+}
+
+int gemm_piece_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most) {
+    struct node **shared;
+    most = gemm_vector(g, s, most);
+    if (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)) return most;
+    for (int i = 0; i < s->n_loads + s->group->n_stores; i++) {
+        struct tensor t = i < s->n_loads ? s->loads[i] : tensor_of_store(g, p, &s->group->stores[i - s->n_loads]);
+        int64_t piece = piece_extent(g, &t, &s->gemm.n);
+        while (piece % most) most /= 2;
+    }
     return most;
 }
 

@@ -290,22 +290,25 @@ void phases_join(struct cx *cx, struct scheduled_graph *c, int most) {
         if (c->launches[i].n > 1) set_waits(c, c->launches[i]);
 }
 
-/* Whether s stores factors in parts, and waits for no other kernel. */
-static bool is_split_copy(const struct scheduled_graph *c, const struct scheduled *s) {
+/* Whether s stores factors in parts, or in an order of their own, and waits for no other kernel. */
+static bool is_factor_copy(const struct scheduled_graph *c, const struct scheduled *s) {
     const bool *is_read = ir_buffers_read(c->graph, c->partition, s->group);
     if (s->group->contraction || s->group->is_row) return false;
     for (int i = 0; i < c->partition->n_buffers; i++)
         if (is_read[i]) return false;
-    for (int i = 0; i < s->group->n_stores; i++)
-        if (s->group->stores[i].buffer < 0 || !c->partition->buffers[s->group->stores[i].buffer].is_split) return false;
+    for (int i = 0; i < s->group->n_stores; i++) {
+        int b = s->group->stores[i].buffer;
+        if (b < 0 || (!c->partition->buffers[b].is_split && !node_is_stored(c->partition->buffers[b].value)))
+            return false;
+    }
     return true;
 }
 
 int phases_join_copies(struct cx *cx, struct scheduled_graph *c) {
     const int before = c->n_launches;
     for (int i = 0; i + 1 < c->n_launches;) {
-        bool may = is_split_copy(c, &c->kernels[c->launches[i].first]) &&
-                   is_split_copy(c, &c->kernels[c->launches[i + 1].first]);
+        bool may = is_factor_copy(c, &c->kernels[c->launches[i].first]) &&
+                   is_factor_copy(c, &c->kernels[c->launches[i + 1].first]);
         if (!may || !join(cx, c, i)) i++;
     }
     return before - c->n_launches;

@@ -298,6 +298,9 @@ enum { LEAST_FED = 73, MAP_LINE = 128, WHOLE_LINE = 32, SPLIT_LINE = 53 };
 const struct axis_list *gemm_line_labels(
     const struct gemm_shape *shape, const struct segment *e, const struct operand *o, bool is_a);
 int gemm_vector(const struct graph *g, const struct scheduled *s, int most);
+/* Likewise, and no more than keep vectors within the pieces of tensors that are in some: neighbouring threads then have
+ * neighbouring vectors of a piece. */
+int gemm_piece_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
 /* Gives kernels beside each other, of parallel configurations, the price of one launch, and returns it. */
 double gemm_price_beside(const struct graph *g, struct scheduled *const *kernels, int n);

@@ -300,7 +300,7 @@ static const char *roles(const struct graph *g, const struct wgmma_tile *e) {
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
 static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct wgmma_tile *e,
     double instructions, bool stores_any, int most) {
-    int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = stores_any ? 1 : gemm_vector(g, s, 8),
+    int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = stores_any ? 1 : gemm_piece_vector(g, p, s, 8),
         beside = !e->splits_k && are_beside(s, e->bn) ? n_sums : 1,
         n_boxes = stores_any || e->splits_k ? 0 : count_boxes(g, p, s, vector),
         slabs = 2 * n_boxes, stages = most_stages(g, e, b_tiles, n_sums, slabs), chunk = e->chunk;
@@ -380,7 +380,7 @@ static bool configure(const struct graph *g, const struct partition *p, struct s
         .product = is_f32 ? NULL : arena_printf(&g->cx->arena, "fx_mma_16<%s>", element),
         .size = is_f32 ? 4 : 2,
         .sum = FX_F32,
-        .vector = gemm_vector(g, s, 8)};
+        .vector = gemm_piece_vector(g, p, s, 8)};
     const struct wgmma_tile *all = s->gemm.is_split ? split_tiles : tiles;
     const int n_tiles = s->gemm.is_split ? sizeof split_tiles / sizeof *tiles : sizeof tiles / sizeof *tiles;
     if (!s->gemm.is_split) skinny_add(g, p, s, &skinny, true);
