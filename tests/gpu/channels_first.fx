@@ -56,12 +56,33 @@ test padded { B=2 H=9 W=8 O=64 init: integers(-2,2) }
 kernel padded_last[C=100,U=3](x: bf16[B,T,C], k: bf16[U,C,O]) -> z: f32[B,T,O] { z = sum[U,C]((x[T: idx(T) + idx(U) - 1] ?? 0) * k) }
 test padded_last { B=2 T=50 O=64 init: integers(-2,2) }
 
+# planes of a fixed size, whose pieces are whole vectors of 1, 2 and 4 elements, written and read
+kernel seven[H=7,W=7](x: bf16[B,C,H,W], k: bf16[O,C], r: bf16[B,O,H,W]) -> z: bf16[B,O,H,W] { z = sum[C](x * k) + r }
+test seven { B=3 C=64 O=72 init: integers(-1,1) }
+kernel even[H=6,W=7,U=3,V=3](x: bf16[B,C,H,W], k: bf16[O,C,U,V], r: bf16[B,O,H,W]) -> z: bf16[B,O,H,W] {
+  z = sum[C,U,V]((x[H: idx(H) + idx(U) - 1, W: idx(W) + idx(V) - 1] ?? 0) * k) + r
+}
+test even { B=4 C=16 O=24 init: integers(-1,1) }
+kernel fourteen[H=14,W=14](x: f16[B,C,H,W], k: f16[O,C], b: f16[O]) -> z: f16[B,O,H,W] { z = relu(sum[C](x * k) + b) }
+test fourteen { B=2 C=32 O=40 init: integers(-1,1) }
+test fourteen { B=3 C=5 O=7 init: integers(-1,1) }
+
 # few channels, known: one with what the window has along the innermost axis
 kernel few[C=3,U=7,V=7](x: bf16[B,C,H,W], k: bf16[O,C,U,V]) -> z: f32[B,O,P=(H+1)//2,Q=(W+1)//2] {
   z = sum[C,U,V]((x[H: 2*idx(P) + idx(U) - 3, W: 2*idx(Q) + idx(V) - 3] ?? 0) * k)
 }
 test few { B=2 H=14 W=9 O=64 init: integers(-2,2) }
 test few { B=1 H=5 W=12 O=16 init: integers(-2,2) }
+kernel few_more[C=16,O=64,U=3,V=3](x: f16[B,C,H,W], k: f16[O,C,U,V]) -> z: f32[B,O,H,W] {
+  z = sum[C,U,V]((x[H: idx(H) + idx(U) - 1, W: idx(W) + idx(V) - 1] ?? 0) * k)
+}
+test few_more { B=2 H=6 W=9 init: integers(-2,2) }
+test few_more { B=2 H=7 W=7 init: integers(-2,2) }
+kernel few_deep[C=2,U=2,V=3,S=3](x: bf16[B,C,D,H,W], k: bf16[O,C,U,V,S]) -> z: f32[B,O,D,H,Q=(W+1)//2] {
+  z = sum[C,U,V,S]((x[D: idx(D) + idx(U), H: idx(H) - idx(V) + 1, W: 2*idx(Q) + idx(S) - 1] ?? 0) * k)
+}
+test few_deep { B=2 D=3 H=4 W=9 O=64 init: integers(-2,2) }
+test few_deep { B=1 D=3 H=5 W=4 O=24 init: integers(-2,2) }
 kernel few_last[C=5,U=2,V=3](x: f16[B,H,W,C], k: f16[U,V,C,O]) -> z: f32[B,H,W,O] {
   z = sum[U,V,C]((x[H: idx(H) - idx(U), W: idx(W) + 3 - 2*idx(V)] ?? 0) * k)
 }
