@@ -19,9 +19,9 @@ static const struct row {
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
-/* As in docs/language.md, "Coming from NumPy or PyTorch". */
+/* As in docs/language.md, "Coming from NumPy or PyTorch"; x may be `inout`. */
 static const char context[] =
-    "kernel context[U=3, I=(M+1)//2](x: f32[M,N], w: f32[N,K], b: f32[N], v: f32[M], c: bool[M,N], ids: i64[B], table: f32[V,E], s: f32[Q=M*N], at: i64[M],\n"
+    "kernel context[U=3, I=(M+1)//2](x: %sf32[M,N], w: f32[N,K], b: f32[N], v: f32[M], c: bool[M,N], ids: i64[B], table: f32[V,E], s: f32[Q=M*N], at: i64[M],\n"
     "    sq: f32[M, J=M], big: f32[R, F=2*N], z: f32[M,O], q: f32[G,H,S,D], k: f32[G,H,T,D]) -> y: f32 {\n  %s%s\n  y = 0\n}\n";
 
 static bool compiles(const char *text, char *said, size_t size) {
@@ -80,7 +80,8 @@ START_TEST(says_what_compiles) {
         snprintf(code, sizeof code, "%.*s", (int)(close - open - 1), open + 1);
         if (strstr(code, "..") || strspn(code, "abcdefghijklmnopqrstuvwxyz") == strlen(code))
             continue; /* a word of the language */
-        snprintf(text, sizeof text, context, strstr(code, " = ") ? "" : "a = ", code);
+        bool is_stored = strstr(code, "] = ") != NULL; /* it changes x */
+        snprintf(text, sizeof text, context, is_stored ? "inout " : "", strstr(code, " = ") ? "" : "a = ", code);
         ck_assert_msg(compiles(text, said, sizeof said), "%s: `%s` does not compile:\n%s", r->words, code, said);
     }
 }
