@@ -106,7 +106,7 @@ static void put_opening(struct host_writer *w, const struct fx_plan *p, const ch
             declarations[d](&one, names[i]);
             put_c(&one, ";\n");
         }
-        for (const char *line = text.s; *line; line += strcspn(line, "\n") + 1)
+        for (const char *line = text.s; line && *line; line += strcspn(line, "\n") + 1)
             put_c(w, " *   %.*s\n", (int)strcspn(line, "\n"), line);
     }
     put_c(w,
