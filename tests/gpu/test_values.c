@@ -498,14 +498,15 @@ static void close_workspace(struct trial *t) {
     t->workspace = NULL;
 }
 
-/* As the plan chooses, then every variant that takes the arguments, one launch of the partition at a time. */
-static bool launch_variants(struct trial *t, const struct fx_partition *taken) {
+/* As the plan chooses, then every variant that takes the arguments, one launch of the partition at a time; on the
+ * emulator those of the last partition alone, as the others have much the same, and not of strided tensors. */
+static bool launch_variants(struct trial *t, const struct fx_partition *taken, bool is_last) {
     struct fx_env env = {.extents = t->extents,
         .align = t->align,
         .sm_count = dry ? DRY_SM_COUNT : fx_context_sm_count(context),
         .strides = t->strides};
     bool is_fine = launch(t, "as chosen", 0xFF);
-    if (dry || t->is_hinted || (is_emulated && t->layout != ROW_MAJOR)) return is_fine;
+    if (dry || t->is_hinted || (is_emulated && (t->layout != ROW_MAJOR || !is_last))) return is_fine;
     for (int l = taken->first_launch; l < taken->first_launch + taken->n_launches && is_fine; l++) {
         const struct fx_launch *of = &t->kernel->launches[l];
         for (int v = 0; v < of->n_variants && is_fine; v++) {
@@ -521,10 +522,11 @@ static bool launch_variants(struct trial *t, const struct fx_partition *taken) {
 /* Every partition, whichever the extents would take; with hints the one that was compiled. */
 static bool launch_partitions(struct trial *t) {
     bool is_one = dry || t->is_hinted || fx_partition_count(t->kernel) == 1, is_fine = true;
-    for (int i = 0; i < (is_one ? 1 : fx_partition_count(t->kernel)) && is_fine; i++) {
+    int n = is_one ? 1 : fx_partition_count(t->kernel);
+    for (int i = 0; i < n && is_fine; i++) {
         const struct fx_partition taken = fx_get_partition(t->kernel, is_one ? -1 : i);
         is_fine = (is_one || must(t->job, fx_pin_partition(t->prepared, i), "cannot pin a partition")) &&
-                  open_workspace(t) && launch_variants(t, &taken);
+                  open_workspace(t) && launch_variants(t, &taken, i + 1 == n);
         close_workspace(t);
     }
     if (!is_one) fx_pin_partition(t->prepared, -1);
