@@ -134,6 +134,7 @@ struct trial {
     fx_prepared *prepared;
     void *stream;
     bool is_hinted;       /* prepared for one shape: only what is chosen runs */
+    bool takes_all;       /* partitions; else the last alone */
     int shape;            /* of a generated spec */
     struct argument args[MAX_PARAMS];
     struct fx_value values[MAX_PARAMS];
@@ -519,11 +520,12 @@ static bool launch_variants(struct trial *t, const struct fx_partition *taken, b
     return is_fine;
 }
 
-/* Every partition, whichever the extents would take; with hints the one that was compiled. */
+/* Every partition, whichever the extents would take, on the emulator in one of the ways; with hints the one that was
+ * compiled. */
 static bool launch_partitions(struct trial *t) {
     bool is_one = dry || t->is_hinted || fx_partition_count(t->kernel) == 1, is_fine = true;
     int n = is_one ? 1 : fx_partition_count(t->kernel);
-    for (int i = 0; i < n && is_fine; i++) {
+    for (int i = t->takes_all ? 0 : n - 1; i < n && is_fine; i++) {
         const struct fx_partition taken = fx_get_partition(t->kernel, is_one ? -1 : i);
         is_fine = (is_one || must(t->job, fx_pin_partition(t->prepared, i), "cannot pin a partition")) &&
                   open_workspace(t) && launch_variants(t, &taken, i + 1 == n);
@@ -552,6 +554,7 @@ static bool run_trial(struct trial *t) {
     for (unsigned way = 0; way < n_ways && is_fine; way++) {
         if (is_brief && way != only) continue;
         unsigned shift = way % 2;
+        t->takes_all = !is_emulated || way == only; /* there each takes long */
         enum layout layout = (enum layout)(way / 2);
         place_arguments(t, shift, layout);
         is_fine = dry ||
