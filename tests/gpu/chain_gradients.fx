@@ -4,6 +4,7 @@ kernel attn(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], scale: f32) ->
   y = softmax[T](where(idx(T) <= idx(S), (q @ k) * scale, -inf)) @ v
 }
 kernel attn_bwd = grad(attn, wrt: q, k, v) with { kernels: 3 }
+test attn_bwd { B=1 H=1 S=20 T=24 D=16 E=16 scale=0.2 }
 test attn_bwd { B=1 H=2 S=70 T=136 D=64 E=64 scale=0.2 }
 test attn_bwd { B=2 H=2 S=300 T=300 D=128 E=128 scale=0.1 }
 test attn_bwd { B=1 H=2 S=300 T=500 D=64 E=64 scale=0.1 k.init: outlier(0,1000) }
@@ -11,12 +12,14 @@ kernel full(q: f16[B,H,S,D], k: f16[B,H,T,D], v: f16[B,H,T,E], scale: f32) -> y:
   y = softmax[T]((q @ k) * scale) @ v
 }
 kernel full_bwd = grad(full, wrt: q, k, v) with { kernels: 3 }
+test full_bwd { B=1 H=1 S=20 T=24 D=16 E=8 scale=0.2 }
 test full_bwd { B=1 H=2 S=70 T=130 D=40 E=64 scale=0.2 }
 test full_bwd { B=1 H=2 S=200 T=330 D=128 E=64 scale=0.2 }
 kernel sig(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], scale: f32) -> y: bf16[B,H,S,E] {
   y = sigmoid(where(idx(T) <= idx(S), (q @ k) * scale, -inf)) @ v
 }
 kernel sig_bwd = grad(sig, wrt: q, k, v) with { kernels: 3 }
+test sig_bwd { B=1 H=1 S=20 T=24 D=16 E=16 scale=0.2 }
 test sig_bwd { B=1 H=2 S=200 T=130 D=64 E=64 scale=0.2 }
 kernel grouped(q: bf16[B,H,R,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], scale: f32) -> (y: bf16[B,H,R,S,E], l: f32[B,H,R,S]) {
   s = where(idx(T) <= idx(S), (q @[D] k) * scale, -inf)
@@ -31,5 +34,6 @@ kernel walks(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N]) -> (o: bf16[S,N], d: f32[
   o = z @ v
   d = sum[T](abs(z))
 }
+test walks { S=20 T=24 D=16 N=16 }
 test walks { S=200 T=130 D=64 N=64 }
 test walks { S=70 T=300 D=128 N=128 }
