@@ -106,8 +106,8 @@ int group_loads(
 /* Whether n is the same for all elements along the labels of l. */
 static bool is_same_along(const struct node *n, const struct axis_list *l) { return !node_has_any(n, l->axes, l->n); }
 
-/* Of the labels of t behind position `end`: how many elements they are together, and at which of them access n stands;
- * false where that is no constant, or not the same power of 2 at every alignment. */
+/* Of the labels of t from position `end` on: how many elements they are together, and at which of them access n stands;
+ * false where a position is no constant, or they are no power of 2 elements, as vectors are. */
 static bool find_step(const struct graph *g, const struct node *n, const struct tensor *t, int end, struct chunk *c) {
     c->step = 1, c->offset = 0;
     for (int i = end; i < t->n_axes; i++) {
@@ -138,14 +138,14 @@ static bool is_chunk(const struct graph *g, const struct partition *p, const str
     return !n->has_fill || n->args[n->n_args - 1]->kind == N_CONST;
 }
 
-/* Whether two accesses differ in constant positions alone. */
-static bool reads_same(const struct chunk *x, const struct chunk *y) {
+/* Whether two accesses differ in the constant positions behind the labels of `along` alone. */
+static bool reads_same(const struct chunk *x, const struct chunk *y, const struct axis_list *along) {
     const struct node *a = x->access, *b = y->access;
     if (x->step == 1 || x->step != y->step || a->args[0] != b->args[0] || a->n_at != b->n_at || a->has_fill || b->has_fill)
         return false;
+    const int last = tensor_axis(&x->tensor, along->axes[along->n - 1]);
     for (int i = 0; i < a->n_at; i++) {
-        bool is_constant = a->args[1 + i]->kind == N_CONST && b->args[1 + i]->kind == N_CONST,
-             is_behind = is_constant && tensor_axis(&x->tensor, a->at[i]) >= 0;
+        bool is_behind = tensor_axis(&x->tensor, a->at[i]) > last;
         if (a->at[i] != b->at[i] || (a->args[1 + i] != b->args[1 + i] && !is_behind)) return false;
     }
     return true;
@@ -170,7 +170,7 @@ int group_chunks(const struct graph *g, const struct partition *p, const struct 
     }
     for (int i = 0; i < n_chunks; i++) /* the first of them in the graph, which stands last here */
         for (int j = chunks[i].owner = i; j < n_chunks; j++)
-            if (reads_same(&chunks[i], &chunks[j])) chunks[i].owner = j;
+            if (reads_same(&chunks[i], &chunks[j], along)) chunks[i].owner = j;
     return n_chunks;
 }
 

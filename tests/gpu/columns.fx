@@ -48,6 +48,10 @@ kernel fields(x: f16[M,N,A=2,B=4], w: f32[N,A=2]) -> (y: f32[M,N], z: f16[M,N]) 
 test fields { M=3 N=16 init: integers(-8,8) tol: exact }
 test fields { M=3 N=11 init: integers(-8,8) tol: exact }
 
+kernel planes(x: f32[P=2,M,N,A=2]) -> y: f32[M,N] { y = x[P: 0, A: 0] - 3 * x[P: 1, A: 1] + 5 * x[P: 1, A: 0] }
+test planes { M=3 N=16 init: integers(-8,8) tol: exact }
+test planes { M=3 N=13 init: integers(-8,8) tol: exact }
+
 kernel taken(x: f32[V=9,N,A=2], ids: i32[M]) -> y: f32[M,N] { y = (x[V: ids, A: 0] ?? 7) - (x[V: ids, A: 1] ?? 0) }
 test taken { M=12 N=8 x.init: integers(-8,8) ids.init: integers(-2,11) tol: exact }
 test taken { M=12 N=13 x.init: integers(-8,8) ids.init: integers(-2,11) tol: exact }
