@@ -21,10 +21,10 @@ enum {
     MOST_TRIED = 16,   /* points at which the kernel is taken */
     MOST_POINTS = 256, /* at which what came out is priced */
     MOST_STEPS = 10,   /* extents of a label at those points */
-    MOST_TESTS = 3,  /* comparisons joined by `and` */
-    MOST_CASES = 2,  /* of those joined by `or` */
+    MOST_TESTS = 3,    /* comparisons joined by `and` */
+    MOST_CASES = 2,    /* of those joined by `or` */
     LEAST_POINTS = 2, /* at which a partition is clearly faster, */
-    MOST_SHARE = 40,  /* and at least at one of so many */
+    MOST_SHARE = 40,   /* and at least at one of so many */
     BISECTIONS = 6
 };
 
@@ -179,7 +179,6 @@ static void add_form(struct fitter *f, struct scheduled_graph *c) {
     f->seconds[f->n_forms] = seconds;
     f->forms[f->n_forms++] = c;
 }
-
 
 static void try_point(struct fitter *f, const double *nominal) {
     struct scheduled_graph *c = f->n_forms <= MOST_TRIED ? form_at(f, nominal) : NULL;

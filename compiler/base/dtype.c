@@ -82,7 +82,8 @@ static double decode(const struct float_layout *l, uint32_t bits) {
     if (magnitude > l->max_finite) v = l->has_infinity && fraction == 0 ? INFINITY : NAN;
     else if (exponent == 0) v = fraction * power_of_two(1 - bias(l) - l->fraction_bits);
     else
-        v = from_bits((uint64_t)magnitude << (DOUBLE_FRACTION - l->fraction_bits)) * power_of_two(DOUBLE_BIAS - bias(l));
+        v = from_bits((uint64_t)magnitude << (DOUBLE_FRACTION - l->fraction_bits)) *
+            power_of_two(DOUBLE_BIAS - bias(l));
     return bits & sign_bit ? -v : v;
 }
 

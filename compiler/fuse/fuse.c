@@ -513,7 +513,11 @@ struct proposer { /* to propose a partition */
 
 static const char *name_stored(struct proposer w) {
     if (w.splits) return w.rows ? "rows split stored" : "split stored";
-    return w.inner ? "rows inner stored" : w.anew ? "chain anew stored" : w.chains ? "chain stored" : w.rows ? "rows stored" : "stored";
+    return w.inner    ? "rows inner stored"
+           : w.anew   ? "chain anew stored"
+           : w.chains ? "chain stored"
+           : w.rows   ? "rows stored"
+                      : "stored";
 }
 
 /* Returns whether some reduction is walked by threads within a row program's own. */

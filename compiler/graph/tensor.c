@@ -141,8 +141,8 @@ static bool is_chunk(const struct graph *g, const struct partition *p, const str
 /* Whether two accesses differ in the constant positions behind the labels of `along` alone. */
 static bool reads_same(const struct chunk *x, const struct chunk *y, const struct axis_list *along) {
     const struct node *a = x->access, *b = y->access;
-    if (x->step == 1 || x->step != y->step || a->args[0] != b->args[0] || a->n_at != b->n_at || a->has_fill || b->has_fill)
-        return false;
+    bool is_filled = a->has_fill || b->has_fill;
+    if (x->step == 1 || x->step != y->step || a->args[0] != b->args[0] || a->n_at != b->n_at || is_filled) return false;
     const int last = tensor_axis(&x->tensor, along->axes[along->n - 1]);
     for (int i = 0; i < a->n_at; i++) {
         bool is_behind = tensor_axis(&x->tensor, a->at[i]) > last;
