@@ -15,6 +15,7 @@
 #include "report/ablate.h"
 #include "report/annotate.h"
 #include "report/definition.h"
+#include "report/predict.h"
 #include "report/receipt.h"
 #include "seam/print.h"
 
@@ -407,6 +408,20 @@ const char *fx_receipt(const fx_compilation *c, enum fx_format format, const str
     const char *receipt = own->unit && own->plan ? print_receipt(own, format, compiled) : NULL;
     end(own, receipt != NULL);
     return receipt;
+}
+
+fx_status fx_predict(const fx_compilation *c, const char *kernel, const int64_t *extents, int partition,
+    const int *variants, struct fx_prediction *out) {
+    fx_compilation *own = begin(c);
+    if (out) *out = (struct fx_prediction){0};
+    if (!own || setjmp(own->cx.oom)) return own ? FX_ERR_NOMEM : FX_ERR_USAGE;
+    int i = out && extents && own->unit && own->plan ? find_kernel(own, kernel) : -1;
+    const struct fx_kernel *k = i < 0 ? NULL : &own->plan->kernels[i];
+    bool is_there = k && partition >= 0 && partition < fx_partition_count(k);
+    for (int e = 0; is_there && e < k->n_extents; e++) is_there = extents[e] >= 0;
+    if (is_there) *out = prediction_of(own->unit, i, k, partition, extents, variants);
+    end(own, is_there);
+    return own->last;
 }
 
 /* ---- the oracle ---- */

@@ -74,7 +74,8 @@ fx_status fx_compile(const char *text, size_t len, const char *file, const struc
 /* NULL is allowed. The plan and every text of the compilation die with it,
  * what fx_prepare made of the plan does not. */
 void fx_close(fx_compilation *c);
-/* What became of the last of these calls on c: fx_messages_json, fx_definition, fx_receipt, fx_ablations, fx_text.
+/* What became of the last of these calls on c: fx_messages_json, fx_definition, fx_receipt, fx_predict,
+ * fx_ablations, fx_text.
  * FX_OK; FX_ERR_USAGE where there is no such thing; FX_ERR_NOMEM. It tells the one NULL or 0 from the other. Before the
  * first of them, what fx_compile returned; of NULL FX_ERR_NOMEM. */
 fx_status fx_last_status(const fx_compilation *c);
@@ -107,6 +108,18 @@ enum fx_format { FX_FORMAT_TEXT, FX_FORMAT_JSON, FX_FORMAT_SUMMARY };
  * none; NULL: none was. Valid until fx_close; NULL without a plan of launches and when memory runs out. It is printed
  * into the compilation: one thread at a time. */
 const char *fx_receipt(const fx_compilation *c, enum fx_format format, const struct fx_resources *compiled);
+
+struct fx_prediction { /* microseconds, on the GPU that times are predicted for */
+    double us;       /* of a launch, what beginning its GPU kernels takes included */
+    double bytes_us; /* what reading and writing its bytes once each would take alone, as fast as a copy; */
+    double flops_us; /* its multiply-adds, at the most the machine can do; 0: there are none */
+};
+/* What kernel `kernel` (NULL: the first) of the plan is predicted to take at these extents, all of the plan's kernel, in
+ * partition `partition` of it. variants[i] is the variant that launch i of the partition takes, -1 or variants NULL: that
+ * with the lowest price; whether it takes the extents is not looked at. FX_ERR_USAGE where the plan has no launches, no
+ * such kernel or partition, or an extent is negative. One thread at a time. */
+fx_status fx_predict(const fx_compilation *c, const char *kernel, const int64_t *extents, int partition,
+    const int *variants, struct fx_prediction *out);
 
 /* The test and bench blocks in the order of the text, those of options.kernel alone where it was given; *n of them, 0
  * when the compilation failed. They live as long as c. */

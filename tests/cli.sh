@@ -59,7 +59,7 @@ FX
 files='scale.fx broken.fx two.fx out err'
 
 group help
-for sub in '' run check test bench explain trace annotate aot doctor; do
+for sub in '' run check test bench tune explain trace annotate aot doctor; do
     expect 0 "$fxc" $sub --help
     says out '^usage: fxc'
     silent err
@@ -73,7 +73,7 @@ expect 0 env FX_LIBNVRTC=/nowhere FX_LIBCUDA=/nowhere "$fxc" --version
 holds test "$(head -n 1 out)" = 'fxc 0.1.0'
 
 group usage
-for arguments in '' 'run' 'check' 'test' 'test scale.fx' 'test two.fx -k one' 'test --device=tpu scale.fx' 'test -i x=1 scale.fx' 'bench' 'explain' 'trace' 'trace scale.fx' 'trace two.fx -D M=4' 'trace scale.fx -D M=2 -D K=2 -o trace.txt' 'trace scale.fx -D M=2 -D K=2 --block=1,' 'trace scale.fx -D M=1024 -D K=1024' 'trace --device=gpu scale.fx -D M=2 -D K=2' 'trace --device=emu,plain scale.fx -D M=2 -D K=2' 'trace --device=emu:0 scale.fx -D M=2 -D K=2' 'annotate' 'annotate --arch=sm_90a scale.fx' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
+for arguments in '' 'run' 'check' 'test' 'test scale.fx' 'test two.fx -k one' 'test --device=tpu scale.fx' 'test -i x=1 scale.fx' 'bench' 'tune' 'tune --format=xml scale.fx' 'tune --budget=0 scale.fx' 'tune --candidates=few scale.fx' 'tune --device=cpu scale.fx' 'tune --plan-only scale.fx' 'explain' 'trace' 'trace scale.fx' 'trace two.fx -D M=4' 'trace scale.fx -D M=2 -D K=2 -o trace.txt' 'trace scale.fx -D M=2 -D K=2 --block=1,' 'trace scale.fx -D M=1024 -D K=1024' 'trace --device=gpu scale.fx -D M=2 -D K=2' 'trace --device=emu,plain scale.fx -D M=2 -D K=2' 'trace --device=emu:0 scale.fx -D M=2 -D K=2' 'annotate' 'annotate --arch=sm_90a scale.fx' '--bogus scale.fx' '-Z scale.fx' '--emi=cu scale.fx' '--emit' '--emit=' '--emit=tea scale.fx' \
     '--page=tea' '-o' '-o x scale.fx two.fx' '--arch=sm_1 scale.fx' '--arch=native scale.fx' '-D M scale.fx' '-D =3 scale.fx' '-D M= scale.fx' '-k none scale.fx' \
     '--dump-after=tea scale.fx' '--stop-after=tea scale.fx' '--skip=tea scale.fx' '--skip=algebra.tea scale.fx' '--with=tea scale.fx' '--with=cse scale.fx' '--diagnostics-format=xml scale.fx' 'run --diagnostics-format=xml scale.fx' '--diagnostics-format=json --dump-after=all scale.fx' '--help=x' '--seed=1 scale.fx' \
     'run scale.fx two.fx' 'run --emit=cu scale.fx' 'run --device=tpu scale.fx' 'run two.fx -D M=4' 'run scale.fx' 'run scale.fx -D M=2' \
@@ -808,6 +808,47 @@ silent out
 expect_stand_in 0 bench --ablate ablate.fx -D M=16 -D K=32 -D N=24 -i x=1 -i w=1 -i b=nan
 says out '^     2  epilogue      no time: its result is not known to be right: x @ w + b; instead x @ w$'
 says out '  relu(x @ w + b); instead x @ w + b$'
+
+# Ranked by predictions without a GPU; timed over the stand-in, and on the emulator.
+group tune
+cat >tune.fx <<'FX'
+kernel h(x: bf16[M,K], w: bf16[K,N], b: f32[N]) -> y: bf16[M,N] { y = relu(x @ w + b) }
+kernel s(x: f32[M]) -> y: f32[M] { y = x + 1 }
+bench h { M=1024 K=512 N=256 }
+bench s { M=40 }
+FX
+expect 0 "$fxc" tune --plan-only tune.fx
+silent err
+says out '^h on sm_90a, M=1024 K=512 N=256: [0-9]* ways, none timed$'
+says out '^   1          -  *[0-9]*\.[0-9]*      -      -      -  fx_h_.*'
+says out '^s on sm_90a, M=40: 2 ways, none timed$'
+holds test "$(grep -c "<- the plan's own" out)" = 2
+awk '/^ *[0-9]+ +-/ { if ($3 < last) exit 1; last = $3 } /^$/ { last = 0 }' out || fail 'tune: not in order'
+expect 0 "$fxc" tune --plan-only --format=csv tune.fx
+holds test "$(grep -c '^kernel,device,extents,rank,' out)" = 1
+says out '^s,"sm_90a","M=40",1,"","fx_s_vector","'
+expect 0 "$fxc" tune --plan-only --format=json tune.fx -k h -D M=64 -D K=64 -D N=64
+says out '^\[{"version":1,"kernel":"h","device":"sm_90a","extents":{"M":64,"K":64,"N":64},"seconds":0,"ways":\[$'
+says out '"no_time":"it was not tried","is_plans":true}'
+says out '^{.*}\]}\]$'
+timeout 60 "$fxc" tune tune.fx >out 2>err </dev/null
+status=$?
+line='tune without a GPU'
+holds test $status = 4 -o $status = 5
+silent out
+says err 'tune --plan-only'
+# NaN is right, whatever the stand-in leaves: every way is.
+expect_stand_in 0 tune tune.fx -k h -D M=64 -D K=64 -D N=64 -i x=nan --candidates=3
+says out '^h on .*, M=64 K=64 N=64: 3 of [0-9]* ways timed in [0-9.]* s$'
+says out '^   1  *[0-9.]*  *[0-9.]*  *[0-9.]*  *[0-9.]*  *[0-9.]*  fx_h_'
+says out '^[0-9]* more are predicted to take longer$'
+expect_stand_in 6 tune tune.fx -k h -D M=64 -D K=64 -D N=64 --candidates=2
+says err 'a result is wrong'
+silent out
+expect 0 "$fxc" tune --device=emu:4,plain --candidates=2 --format=csv tune.fx -k s -D M=40
+says out '^s,"the emulator","M=40",1,"","fx_s_[a-z]*","[^"]*",[0-9.]*,[0-9.]*,[0-9.]*,[0-9.]*,0.0000,[01],""$'
+rm tune.fx
+only $files
 
 group explain
 expect 0 "$fxc" explain --no-compile scale.fx

@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const struct arch rows[] = {
-#define ARCH(name, gpu, sms, mhz, gb, l2, block_kb, sm_kb, threads, blocks, wgmma) \
-    {name, gpu, sms, mhz * 1e6, gb * 1e9, l2, block_kb << 10, sm_kb << 10, threads, blocks, wgmma},
+#define ARCH(name, gpu, sms, mhz, gb, l2, block_kb, sm_kb, threads, blocks, tensor, wgmma) \
+    {name, gpu, sms, mhz * 1e6, gb * 1e9, l2, block_kb << 10, sm_kb << 10, threads, blocks, tensor, wgmma},
 #include "base/arch.def"
 #undef ARCH
 };

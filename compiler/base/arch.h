@@ -19,6 +19,7 @@ struct arch {
     int block_shared;        /* bytes of shared memory that a block may have */
     int sm_shared;           /* likewise an SM, of which each block takes SHARED_OVERHEAD besides */
     int sm_threads, sm_blocks; /* that an SM holds at once */
+    int tensor_flops;          /* of 16-bit floats by its tensor cores in a cycle and SM, at most */
     bool has_wgmma;            /* products by warpgroups, copies by tensor maps */
 };
 

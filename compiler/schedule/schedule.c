@@ -223,6 +223,23 @@ void fx_price_again(struct scheduled_graph *c) {
     }
 }
 
+/* What a price takes for the one configuration that there is. */
+static void leave_one(struct scheduled *s, int variant) {
+    if (variant < 0 || variant >= s->n_configs) return;
+    s->configs[0] = s->configs[variant];
+    s->n_configs = 1;
+}
+
+double fx_price_variants(const struct scheduled_graph *c, const int *variants) {
+    struct scheduled_graph one = *c;
+    one.kernels = NEW_ARRAY(&c->graph->cx->arena, struct scheduled, c->n_kernels + 1);
+    memcpy(one.kernels, c->kernels, (size_t)c->n_kernels * sizeof *one.kernels);
+    for (int i = 0; variants && i < c->n_launches; i++)
+        for (int k = 0; k < c->launches[i].n; k++) leave_one(&one.kernels[c->launches[i].first + k], variants[i]);
+    fx_price_again(&one);
+    return one.seconds;
+}
+
 /* What could be done about launches that stay apart. */
 static const char *way_out(struct cx *cx, const struct scheduled_graph *c) {
     const struct kernel *k = c->graph->kernel;

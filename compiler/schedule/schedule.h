@@ -199,6 +199,9 @@ struct scheduled_graph *fx_schedule(struct cx *cx, const struct graph *g);
 
 /* Predicts again what c takes, all its kernels too, at the nominal extents that its kernel has now. */
 void fx_price_again(struct scheduled_graph *c);
+/* The seconds that it would say, where launch i takes configuration variants[i] alone; -1, or variants NULL: the one
+ * with the lowest price. c stays as it is. */
+double fx_price_variants(const struct scheduled_graph *c, const int *variants);
 
 /* Leaves the configurations of s that the kernel's pins allow; false, with what there is, where none fits. */
 bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not);

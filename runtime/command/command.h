@@ -351,6 +351,7 @@ fx_status command_run(const struct command *cmd);
 fx_status command_check(const struct command *cmd);
 fx_status command_test(const struct command *cmd);
 fx_status command_bench(const struct command *cmd);
+fx_status command_tune(const struct command *cmd);
 fx_status command_explain(const struct command *cmd);
 fx_status command_trace(const struct command *cmd);
 fx_status command_annotate(const struct command *cmd);

@@ -1,4 +1,4 @@
-/* fxc, the command: compile, run, check, test, bench, explain, trace and doctor over libfx. Input: argv. Output: files,
+/* fxc, the command: compile, run, check, test, bench, tune, explain, trace and doctor over libfx. Input: argv. Output: files,
  * reports, an exit status that is an fx_status. */
 #include <stdlib.h>
 #include <string.h>

@@ -133,7 +133,7 @@ fx_status read_device(const struct command *cmd, const char **device) {
 }
 
 void machine_open(const struct command *cmd, struct machine *m) {
-    const char *device = option_value(cmd, OPT_DEVICE);
+    const char *device = option_value(cmd, cmd->sub == SUB_TUNE ? OPT_DEVICE_TUNE : OPT_DEVICE);
     *m = (struct machine){0};
     struct fx_emulation e;
     m->is_emulated = device && read_emulation(device, &e);

@@ -302,6 +302,42 @@ fx_status fx_pin_partition(fx_prepared *p, int partition) {
     return FX_OK;
 }
 
+/* The entry of a variant, opened where none is; NULL where memory runs out. */
+static struct module_entry *variant_entry(const fx_prepared *p, int i, int v) {
+    const struct fx_variant *variant = &p->kernel->launches[i].variants[v];
+    struct module_entry *e = p->stages[i].entries[v];
+    return e ? e : program_entry(p->ctx, p->program, variant->entry, variant->number);
+}
+
+static void add_variant(fx_prepared *p, int i, int v, struct module_entry *e) {
+    p->stages[i].entries[v] = e;
+    p->stages[i].compiled[v] = &e->resources;
+}
+
+fx_status prepared_load(fx_prepared *p, const bool *wanted) {
+    const struct fx_kernel *k = p->kernel;
+    int n = 0, n_variants = 0;
+    char file[128];
+    snprintf(file, sizeof file, "%s.cu", k->name);
+    for (int i = 0; i < k->n_launches; i++) n_variants += k->launches[i].n_variants;
+    struct want *wants = calloc((size_t)n_variants + 1, sizeof *wants);
+    fx_status status = wants ? FX_OK : error_nomem();
+    for (int pass = 0; status == FX_OK && pass < 2; pass++) {
+        if (pass) status = entries_load(p->ctx, p->program, wants, n, file);
+        for (int i = 0; status == FX_OK && i < k->n_launches; i++)
+            for (int v = 0; status == FX_OK && v < k->launches[i].n_variants; v++) {
+                const struct fx_variant *variant = &k->launches[i].variants[v];
+                if (!wanted[variant->number] || constant_shared(variant) > p->ctx->max_shared) continue;
+                struct module_entry *e = variant_entry(p, i, v);
+                if (!e) status = FX_ERR_NOMEM;
+                else if (pass) add_variant(p, i, v, e);
+                else wants[n++] = want_of(&k->launches[i], variant, e);
+            }
+    }
+    free(wants);
+    return status;
+}
+
 fx_status fx_pin_variant(fx_prepared *p, int i, int variant) {
     fx_status status = check_variant(p, i, variant, -1);
     if (status != FX_OK) return status;
@@ -311,12 +347,11 @@ fx_status fx_pin_variant(fx_prepared *p, int i, int variant) {
         if (shared > p->ctx->max_shared)
             return error_set(FX_ERR_USAGE, "%s needs %lld bytes of shared memory, %s has %d", v->entry,
                 (long long)shared, p->ctx->name, p->ctx->max_shared);
-        struct want want = want_of(&p->kernel->launches[i], v, program_entry(p->ctx, p->program, v->entry, v->number));
+        struct want want = want_of(&p->kernel->launches[i], v, variant_entry(p, i, variant));
         if (!want.entry) return FX_ERR_NOMEM;
         status = entries_load(p->ctx, p->program, &want, 1, v->entry);
         if (status != FX_OK) return status;
-        p->stages[i].entries[variant] = want.entry;
-        p->stages[i].compiled[variant] = &want.entry->resources;
+        add_variant(p, i, variant, want.entry);
     }
     p->stages[i].pinned = variant;
     atomic_store(&p->stages[i].last, 0);

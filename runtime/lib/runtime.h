@@ -187,6 +187,11 @@ struct fx_prepared {
     bool *is_loaded;      /* by partition: what its launches may choose is compiled */
 };
 
+/* Compiles and loads, in parallel, the entries of its variants with wanted[number] that the device has room for; what is
+ * loaded already stays so. They may then be launched where the plan's rule takes them, or be pinned at once. Not to be
+ * called while launches run. */
+fx_status prepared_load(fx_prepared *p, const bool *wanted);
+
 /* ---- launch.c ---- */
 /* The variant by the plan's rule among those with an entry, or the pinned one; -1 when `needs` forbid. */
 int stage_choose(const struct stage *s, const struct fx_launch *l, const struct fx_env *env);

@@ -62,6 +62,7 @@ START_TEST(compilations_that_are_null) {
     ck_assert_ptr_null(fx_get_plan(NULL));
     ck_assert_int_eq(fx_definition(NULL, "f", lines, 1), 0);
     ck_assert_ptr_null(fx_receipt(NULL, FX_FORMAT_TEXT, NULL));
+    REFUSES(fx_predict(NULL, "f", NULL, 0, NULL, NULL));
     ck_assert_ptr_null(fx_tests(NULL, &n));
     ck_assert_int_eq(n, 0);
     n = 7;
@@ -357,6 +358,42 @@ START_TEST(the_last_status) {
 }
 END_TEST
 
+/* The price of a product by each of its tiles, at extents that only a launch knows; the receipt stays as it was. */
+START_TEST(times_of_variants) {
+    static const char product[] = "kernel f(x: bf16[M,K], w: bf16[K,N]) -> y: bf16[M,N] { y = x @ w }";
+    struct fx_prediction any, one, none;
+    fx_compilation *c;
+    ck_assert_int_eq(fx_compile(product, sizeof product - 1, "f.fx", NULL, &c), FX_OK);
+    const struct fx_kernel *k = fx_find_kernel(fx_get_plan(c), "f");
+    const int last = fx_partition_count(k) - 1;
+    const struct fx_launch *l = &k->launches[fx_get_partition(k, last).first_launch];
+    const int64_t large[] = {8192, 8192, 8192}, small[] = {64, 64, 64}, bad[] = {64, -1, 64};
+    char *receipt = strdup(fx_receipt(c, FX_FORMAT_TEXT, NULL));
+    ck_assert_int_eq(fx_predict(c, NULL, large, last, NULL, &any), FX_OK);
+    double least = INFINITY;
+    for (int v = 0; v < l->n_variants; v++) {
+        ck_assert_int_eq(fx_predict(c, "f", large, last, &v, &one), FX_OK);
+        ck_assert(one.us >= any.us * (1 - 1e-12) || !l->variants[v].cost.n);
+        ck_assert(one.us < 1e6 && one.bytes_us == any.bytes_us && one.flops_us == any.flops_us);
+        if (l->variants[v].cost.n) least = fmin(least, one.us);
+    }
+    ck_assert_double_eq_tol(least, any.us, 1e-9 * least);
+    ck_assert(any.flops_us > 1000 && any.flops_us < any.us && any.bytes_us < any.flops_us);
+    ck_assert_int_eq(fx_predict(c, NULL, small, last, NULL, &one), FX_OK);
+    ck_assert(one.us < any.us / 100);
+    ck_assert_str_eq(fx_receipt(c, FX_FORMAT_TEXT, NULL), receipt);
+    REFUSES(fx_predict(c, "g", small, 0, NULL, &none));
+    REFUSES(fx_predict(c, "f", small, last + 1, NULL, &none));
+    REFUSES(fx_predict(c, "f", small, -1, NULL, &none));
+    REFUSES(fx_predict(c, "f", bad, 0, NULL, &none));
+    REFUSES(fx_predict(c, "f", NULL, 0, NULL, &none));
+    REFUSES(fx_predict(c, "f", small, 0, NULL, NULL));
+    ck_assert_int_eq(fx_last_status(c), FX_ERR_USAGE);
+    free(receipt);
+    fx_close(c);
+}
+END_TEST
+
 START_TEST(plans_for_the_oracle_are_not_prepared) {
     struct fx_options options = FX_OPTIONS;
     struct fx_resources r[8];
@@ -514,6 +551,7 @@ int main(void) {
     tcase_add_test(tests, options_of_an_earlier_version);
     tcase_add_test(tests, options_with_lists_that_are_null);
     tcase_add_test(tests, the_last_status);
+    tcase_add_test(tests, times_of_variants);
     tcase_add_test(tests, plans_for_the_oracle_are_not_prepared);
     tcase_add_test(tests, a_compilation_closed_before_the_launch);
     tcase_add_test(tests, recipes_hold_all_they_name);
