@@ -385,7 +385,7 @@ struct fx_skinny_mainloop {
     for (int i = 0; i < LINES; ++i) place.rows[i] = (SWAPS ? at.m : at.n) + ENGINE::row(ENGINE::K_MAJOR ? i : 0);
 
 #pragma unroll 1
-    for (; place.ko < outer; ++place.ko) {
+    for (; place.ko < outer && place.k_end > 0; ++place.ko) {  // without k nothing lies there to be read ahead
       one.start(p, 0, place), others.start(p, place);
 #pragma unroll
       for (int u = 0; u < AHEAD; ++u) one.load(p, u, first + ENGINE::k(u)), others.load(p, u, first + ENGINE::k(u));
