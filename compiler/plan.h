@@ -115,9 +115,10 @@ enum fx_buffer_kind {
     FX_BUFFER_WORKSPACE,
     FX_BUFFER_FLAGS, /* by which the blocks of a launch wait for each other, or share their work: needs no
                         preparation */
+    FX_BUFFER_CONST, /* what depends on `const` parameters alone: written by the launches that are `is_once` */
 };
 struct fx_buffer { /* memory the plan needs between its kernels; offsets in the workspace follow in order,
-                    * 256-aligned */
+                    * 256-aligned, constants behind all others: those may be kept elsewhere, see fx_const_layout */
     const char *name;
     enum fx_buffer_kind kind;
     struct fx_expr bytes; /* size */
@@ -183,6 +184,8 @@ struct fx_launch { /* one GPU kernel of the plan */
     int n_phases;          /* behind each but the last all blocks may wait for each other */
     bool is_cooperative;   /* some do: all blocks must be resident at once. Fewer than `grid` compute the same */
     bool is_beside;        /* none does: they are contractions of one tensor, whose tiles stand beside each other */
+    bool is_once;          /* it depends on `const` parameters alone and writes nothing but constants: where these are
+                              kept, it need not run again. Such launches are the first ones of a partition */
     int n_args, n_variants, n_maps;
     const struct fx_map *maps; /* for the variants that take them */
     const struct fx_arg *args;
@@ -333,6 +336,10 @@ int fx_partition_count(const struct fx_kernel *k);
 struct fx_partition fx_get_partition(const struct fx_kernel *k, int number); /* -1: as one, with all launches */
 /* The workspace of a partition; offsets[i] of each buffer i that it has when offsets is not NULL. False on overflow. */
 bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_partition *partition, const struct fx_env *env,
+    size_t *offsets, size_t *total);
+/* Likewise of its constants alone: offsets[i] of each FX_BUFFER_CONST. They are the end of the workspace, in which they
+ * need not stand where they are kept. */
+bool fx_const_layout(const struct fx_kernel *k, const struct fx_partition *partition, const struct fx_env *env,
     size_t *offsets, size_t *total);
 /* name NULL: the first; NULL if absent, or p is NULL */
 const struct fx_kernel *fx_find_kernel(const struct fx_plan *p, const char *name);

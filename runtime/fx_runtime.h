@@ -129,6 +129,27 @@ fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, 
  * workspace is device memory, 256-byte aligned. */
 fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace,
     size_t workspace_bytes, void *stream);
+/* ---- constants: what depends on `const` tensors alone, computed once into memory of the caller's ----
+ *
+ * fx_launch computes all of it at every launch, in the workspace. With constants it is computed by fx_const_prepare, and
+ * fx_const_launch only reads it: `const` tensors then have to be the same, at the same addresses, as what they hold. */
+typedef struct fx_constants fx_constants;
+/* Bytes of device memory they take; 0: there are none, as where nothing is `const`. As of fx_workspace_bytes only shapes
+ * count. */
+fx_status fx_const_bytes(const fx_prepared *p, const struct fx_value *args, int n_args, size_t *bytes);
+/* Enqueues on `stream` what computes them. Of args the shapes count as above, and of `const` tensors the contents. The
+ * memory is aligned to 256 bytes, and it and p outlive *out. They are of all partitions that a launch of p may take:
+ * extents that no `const` tensor has may differ from launch to launch. A launch on another stream has to wait for this
+ * one. */
+fx_status fx_const_prepare(const fx_prepared *p, const struct fx_value *args, int n_args, void *memory, size_t n_bytes,
+    void *stream, fx_constants **out);
+void fx_constants_release(fx_constants *c); /* NULL is allowed; frees nothing on the device */
+/* As fx_workspace_bytes and fx_launch of what they were prepared from. A `const` tensor at another address, of another
+ * shape or other strides, and an output that shares memory with the constants are FX_ERR_USAGE. */
+fx_status fx_const_workspace_bytes(const fx_constants *c, const struct fx_value *args, int n_args, size_t *bytes);
+fx_status fx_const_launch(const fx_constants *c, const struct fx_value *args, int n_args, void *workspace,
+    size_t workspace_bytes, void *stream);
+
 /* Which variant a launch would take: launch `i` of the plan -> its entry name, valid until p is released; NULL where
  * none fits, or where it is of a partition that is not taken. For reports and tests. */
 const char *fx_chosen_entry(const fx_prepared *p, int i, const struct fx_value *args, int n_args);

@@ -238,6 +238,13 @@ static inline struct node *copied_value(struct node *stored) {
  * may. */
 const char *in_place_hazard(const struct graph *g, const struct partition *p, const struct output *o);
 
+/* constants.c */
+/* By node: whether it depends on `const` parameters alone, and on one at least: it is the same at every launch. */
+bool *graph_constants(const struct graph *g);
+/* By group of p: whether all that it computes is, and goes to buffers: it need run once. `never`, by group: those that
+ * have to run each time whatever they compute. */
+bool *partition_once(const struct graph *g, const struct partition *p, const bool *never);
+
 /* ir_print.c: text of the graph; with partitions, of each proposal. */
 void ir_print(struct buf *out, const struct graph *g);
 void ir_print_name(struct buf *out, const struct graph *g, const struct node *n);

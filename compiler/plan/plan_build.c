@@ -177,6 +177,7 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
         .written = written(a, c, phases, d->n),
         .n_phases = d->n,
         .is_beside = phases->n_beside > 1,
+        .is_once = phases->kernel->is_once,
         .n_args = d->n_args,
         .n_variants = n,
         .args = d->args,
@@ -347,17 +348,27 @@ static struct fx_kernel build_signature(struct cx *cx, const struct kernel *k) {
         .receipt = ""};
 }
 
+/* By buffer of the partition: whether a kernel that is computed once writes it. */
+static const bool *kept_buffers(struct arena *a, const struct scheduled_graph *c) {
+    bool *is_kept = NEW_ARRAY(a, bool, c->partition->n_buffers + 1);
+    for (int i = 0; i < c->n_kernels; i++)
+        for (int s = 0; c->kernels[i].is_once && s < c->kernels[i].group->n_stores; s++)
+            is_kept[c->kernels[i].group->stores[s].buffer] = true;
+    return is_kept;
+}
+
 /* What partition `index` of u keeps between its launches. */
 static void build_buffers(struct arena *a, const struct unit *u, int index, struct fx_buffer *buffers) {
     const struct scheduled_graph *c = u->kernels[index];
     const struct kernel *k = c->graph->kernel;
+    const bool *is_kept = kept_buffers(a, c);
     for (int i = 0; i < c->partition->n_buffers; i++) {
         struct tensor t = tensor_of_buffer(c->graph, c->partition, i);
         struct terms x = {.a = a};
         int n = 0;
         add_bytes(&x, k, &t, &n);
         buffers[i] = (struct fx_buffer){.name = c->n_kernels ? u->launches[index][0].buffer_names[i] : "",
-            .kind = FX_BUFFER_WORKSPACE,
+            .kind = is_kept[i] ? FX_BUFFER_CONST : FX_BUFFER_WORKSPACE,
             .bytes = terms_done(&x)};
     }
     for (int i = 0; i < c->n_partials; i++) {
@@ -371,7 +382,9 @@ static void build_buffers(struct arena *a, const struct unit *u, int index, stru
         }
         int at = c->partition->n_buffers + i;
         buffers[at] = (struct fx_buffer){
-            .name = u->launches[index][0].buffer_names[at], .kind = FX_BUFFER_WORKSPACE, .bytes = terms_done(&x)};
+            .name = u->launches[index][0].buffer_names[at],
+            .kind = c->partials[i].is_once ? FX_BUFFER_CONST : FX_BUFFER_WORKSPACE,
+            .bytes = terms_done(&x)};
     }
     int flags = plan_flags_buffer(c);
     if (c->has_flags)

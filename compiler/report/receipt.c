@@ -342,7 +342,8 @@ static void add_buffers(struct facts *f) {
     const struct scheduled_graph *c = f->chosen;
     for (int i = 0; i < f->r->taken.n_buffers; i++) {
         const struct fx_buffer *b = &f->r->kernel->buffers[f->r->taken.first_buffer + i];
-        struct receipt_buffer out = {.name = b->name, .bytes = size_of(f, &b->bytes)};
+        struct receipt_buffer out = {
+            .name = b->name, .bytes = size_of(f, &b->bytes), .is_kept = b->kind == FX_BUFFER_CONST};
         if (i < c->partition->n_buffers) {
             const struct buffer *from = &c->partition->buffers[i];
             out.dtype = from->is_split ? "3 bf16" : fx_dtype_name(from->dtype);
@@ -379,7 +380,9 @@ static void add_launches(struct facts *f, int kernel) {
             if (s->chain) add_chain_notes(f, s->chain, chosen < l.n_entries ? s->configs[chosen].tile_n : 0);
             if (s->row) add_row_note(f, s);
         }
-        r->is_known &= l.bytes.is_known && !__builtin_add_overflow(r->total, l.bytes.value, &r->total);
+        r->n_once += l.launch->is_once;
+        r->is_known &= l.bytes.is_known &&
+                       (l.launch->is_once || !__builtin_add_overflow(r->total, l.bytes.value, &r->total));
         PUSH(f->a, r->launches, r->n_launches) = l;
     }
 }
@@ -394,7 +397,7 @@ static void add_partitions(struct facts *f, int kernel) {
         plan_print_expr(&where, r->kernel, &p->takes);
         PUSH(f->a, r->partitions, r->n_partitions) = (struct receipt_partition){.name = p->name,
             .where = i + 1 < r->kernel->n_partitions ? where.s : NULL,
-            .n_launches = p->n_launches,
+            .n_launches = launches_each_time(f->unit->kernels[f->unit->first[kernel] + i]),
             .seconds = f->unit->kernels[f->unit->first[kernel] + i]->seconds,
             .is_taken = p->first_launch == r->taken.first_launch};
     }

@@ -53,6 +53,7 @@ struct receipt_buffer {
     const char *dtype;
     struct receipt_size bytes;
     const char *why;
+    bool is_kept;    /* computed once, from `const` parameters alone, and kept for all launches */
     bool is_rounded; /* to its dtype on the way to a contraction, though computed in a wider one */
 };
 
@@ -80,6 +81,7 @@ struct receipt {
     struct receipt_partition *partitions; /* in the order in which they are asked */
     double seconds; /* predicted, launches included */
     int n_others, n_rules, n_notes, n_buffers, n_launches;
+    int n_once; /* of the launches, the first ones: those that are done once, not each time */
     const struct proposal *others;
     int64_t *extents; /* by label: as fixed, else nominal */
     struct receipt_rule *rules;
@@ -88,7 +90,7 @@ struct receipt {
     struct receipt_buffer *buffers;
     struct receipt_size unfused;
     bool is_known;     /* total is */
-    int64_t total;     /* bytes of all launches */
+    int64_t total;     /* bytes of all launches but those */
     struct receipt_launch *launches;
 };
 

@@ -79,9 +79,11 @@ static void put_rules(struct json *j, const struct receipt *r) {
     json_close(j, ']');
 }
 
-static void put_buffers(struct json *j, const struct receipt *r) {
-    json_open_list(j, "workspace");
+/* Those of the workspace, or those that are kept. */
+static void put_buffers(struct json *j, const char *list, const struct receipt *r, bool are_kept) {
+    json_open_list(j, list);
     for (int i = 0; i < r->n_buffers; i++) {
+        if (r->buffers[i].is_kept != are_kept) continue;
         open_item(j);
         json_member_text(j, "name", r->buffers[i].name);
         json_member_text(j, "dtype", r->buffers[i].dtype);
@@ -167,6 +169,7 @@ static void put_launch(struct json *j, const struct receipt_launch *l) {
     json_member_text(j, "name", l->launch->name);
     json_member_text(j, "driver", l->launch->driver);
     json_member_text(j, "schedule", l->schedule);
+    json_member_bool(j, "once", l->launch->is_once);
     put_copies(j, l);
     put_lines(j, l);
     member_size(j, "bytes", &l->bytes);
@@ -200,7 +203,8 @@ static void put_kernel(struct json *j, const struct receipt *r) {
     json_close(j, '}');
     put_rules(j, r);
     json_member_text(j, "saved", *r->saved ? r->saved : NULL);
-    put_buffers(j, r);
+    put_buffers(j, "workspace", r, false);
+    put_buffers(j, "const", r, true);
     json_open_list(j, "notes");
     for (int i = 0; i < r->n_notes; i++) json_string(j, r->notes[i]);
     json_close(j, ']');

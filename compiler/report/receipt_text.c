@@ -41,10 +41,18 @@ static void put_time(struct buf *out, double seconds) {
     buf_puts(out, "more than a year");
 }
 
+/* "1 kernel", "2 kernels and 1 once" */
+static void put_count(struct buf *out, const struct receipt *r, const char *what) {
+    const int n = r->n_launches - r->n_once;
+    buf_printf(out, "%d %s%s", n, what, n == 1 ? "" : "s");
+    if (r->n_once) buf_printf(out, " and %d once", r->n_once);
+}
+
 static void put_head(struct buf *out, const struct receipt *r) {
     const struct fx_kernel *k = r->kernel;
-    buf_printf(out, "%s: partition `%s`, %d %s, predicted ", k->name, r->partition, r->n_launches,
-               kernels(r->n_launches));
+    buf_printf(out, "%s: partition `%s`, ", k->name, r->partition);
+    put_count(out, r, "kernel");
+    buf_puts(out, ", predicted ");
     put_time(out, r->seconds);
     put_gpu(out, r->arch);
     buf_putc(out, '\n');
@@ -98,7 +106,7 @@ static void put_rule(struct buf *out, const struct receipt_rule *rule) {
 }
 
 static void put_buffer(struct buf *out, const struct receipt_buffer *b) {
-    buf_printf(out, "  workspace %s: ", b->name);
+    buf_printf(out, "  %s %s: ", b->is_kept ? "const" : "workspace", b->name);
     put_size(out, &b->bytes);
     buf_printf(out, " bytes, as %s: %s\n", b->dtype, b->why);
     if (b->is_rounded)
@@ -137,8 +145,8 @@ static void put_entry(struct buf *out, const struct arch *m, const struct receip
 static void put_launch(struct buf *out, const struct receipt *r, int i) {
     const struct receipt_launch *l = &r->launches[i];
     bool is_chosen = false;
-    buf_printf(out, "  kernel %d of %d: %s, driver %s, schedule %s\n", i + 1, r->n_launches, l->launch->name,
-        l->launch->driver, l->schedule);
+    buf_printf(out, "  kernel %d of %d%s: %s, driver %s, schedule %s\n", i + 1, r->n_launches,
+        l->launch->is_once ? ", once" : "", l->launch->name, l->launch->driver, l->schedule);
     if (l->launch->is_beside)
         buf_printf(out, "    %d groups of one launch, their tiles beside each other\n", l->launch->n_phases);
     else if (l->launch->n_phases > 1)
@@ -208,7 +216,9 @@ static bool is_declared(const struct fx_kernel *k, int extent) {
 
 static void put_brief_head(struct buf *out, const struct receipt *r) {
     const struct fx_kernel *k = r->kernel;
-    buf_printf(out, "%s: %d GPU %s, predicted ", k->name, r->n_launches, kernels(r->n_launches));
+    buf_printf(out, "%s: ", k->name);
+    put_count(out, r, "GPU kernel");
+    buf_puts(out, ", predicted ");
     put_time(out, r->seconds);
     put_gpu(out, r->arch);
     for (int fixed = 1; fixed >= 0; fixed--) {
@@ -280,7 +290,7 @@ static void put_brief_entry(struct buf *out, const struct receipt_entry *e) {
 static void put_brief_launch(struct buf *out, const struct receipt *r, int i) {
     const struct receipt_launch *l = &r->launches[i];
     bool is_chosen = false;
-    buf_printf(out, "  kernel %d, %s: %s", i + 1, l->launch->name, l->launch->driver);
+    buf_printf(out, "  kernel %d, %s%s: %s", i + 1, l->launch->is_once ? "once, " : "", l->launch->name, l->launch->driver);
     if (strcmp(l->launch->driver, l->schedule) != 0) buf_printf(out, " by %s", l->schedule);
     if (l->launch->is_beside) buf_puts(out, " beside each other");
     else if (l->launch->n_phases > 1) buf_printf(out, " in %d phases", l->launch->n_phases);
@@ -305,7 +315,7 @@ void receipt_summary(struct buf *out, const struct receipt *r) {
     put_partitions(out, r);
     for (int i = 0; i < r->n_buffers; i++) {
         const struct receipt_buffer *b = &r->buffers[i];
-        buf_printf(out, "  workspace %s: ", b->name);
+        buf_printf(out, "  %s %s: ", b->is_kept ? "const" : "workspace", b->name);
         if (b->bytes.is_known) put_scaled(out, b->bytes.value, "B");
         else buf_puts(out, b->bytes.text);
         buf_printf(out, " of %s%s\n", b->dtype, b->is_rounded ? ", rounded once to it" : "");

@@ -157,7 +157,7 @@ static bool join(struct cx *cx, struct scheduled_graph *c, int i, int j, double 
 }
 
 void beside_join(struct cx *cx, struct scheduled_graph *c, int wanted, double launch_seconds) {
-    for (int i = 0; i < c->n_launches; i++)
-        for (int j = i + 1; j < c->n_launches && (!wanted || c->n_launches > wanted);)
+    for (int i = c->n_once; i < c->n_launches; i++)
+        for (int j = i + 1; j < c->n_launches && (!wanted || launches_each_time(c) > wanted);)
             if (!join(cx, c, i, j, launch_seconds, wanted > 0)) j++;
 }

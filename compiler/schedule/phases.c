@@ -281,7 +281,7 @@ static void set_waits(struct scheduled_graph *c, struct launch_phases j) {
 /* The passes of one row program first: what they hand over is smallest. */
 void phases_join(struct cx *cx, struct scheduled_graph *c, int most) {
     for (int passes = 1; passes >= 0; passes--)
-        for (int i = 0; i + 1 < c->n_launches && c->n_launches > most;) {
+        for (int i = c->n_once; i + 1 < c->n_launches && launches_each_time(c) > most;) {
             const struct scheduled *a = &c->kernels[c->launches[i + 1].first - 1],
                                    *b = &c->kernels[c->launches[i + 1].first];
             if ((passes && !is_pass_of(a, b)) || !join_sides(cx, c, i)) i++;
@@ -306,7 +306,7 @@ static bool is_factor_copy(const struct scheduled_graph *c, const struct schedul
 
 int phases_join_copies(struct cx *cx, struct scheduled_graph *c) {
     const int before = c->n_launches;
-    for (int i = 0; i + 1 < c->n_launches;) {
+    for (int i = c->n_once; i + 1 < c->n_launches;) {
         bool may = is_factor_copy(c, &c->kernels[c->launches[i].first]) &&
                    is_factor_copy(c, &c->kernels[c->launches[i + 1].first]);
         if (!may || !join(cx, c, i)) i++;

@@ -163,32 +163,52 @@ static bool schedule_group(
     return true;
 }
 
-/* How many launches the contract asks for; 0: any number. */
+/* What is computed once is done for many launches. It costs something, so that nothing is kept that gains nothing. */
+static const double ONCE_SHARE = 1e-3;
+
+/* How many launches the contract asks for, beside those that are done once; 0: any number. */
 static int wanted_launches(const struct kernel *k) { return k->fuse == FUSE_REQUIRE ? 1 : k->kernels; }
 
 /* What beginning its launches and phases takes. */
 static double beginning_seconds(const struct scheduled_graph *c) {
-    return c->n_launches * LAUNCH_SECONDS + (c->n_kernels - c->n_launches - c->n_free) * PHASE_SECONDS;
+    return (launches_each_time(c) + c->n_once * ONCE_SHARE) * LAUNCH_SECONDS +
+           (c->n_kernels - c->n_launches - c->n_free) * PHASE_SECONDS;
+}
+
+/* Of kernel s in the price of the graph. */
+static double seconds_of(const struct scheduled *s) { return s->is_once ? s->seconds * ONCE_SHARE : s->seconds; }
+
+/* Adds a scheduled group: as a kernel, or one for each pass. */
+static void add_kernels(struct cx *cx, struct scheduled_graph *c, struct scheduled s) {
+    int n_passes = s.parts ? s.row->n_passes + 1 : 1;
+    c->seconds += seconds_of(&s);
+    s.partial = c->n_partials;
+    if (s.parts)
+        PUSH(&cx->arena, c->partials, c->n_partials) = (struct partial){&s.row->rows, s.is_once,
+            s.bins ? s.bins->words : s.parts * s.row->n_passes * s.row->sum_words, s.bins};
+    for (s.pass = 0; s.pass < n_passes; s.pass++) {
+        struct scheduled *each = &PUSH(&cx->arena, c->kernels, c->n_kernels);
+        *each = s;
+        if (s.bins && s.pass) bins_finish(each);
+    }
 }
 
 static struct scheduled_graph *schedule_partition(struct cx *cx, const struct graph *g, const struct partition *p) {
     struct scheduled_graph *c = NEW(&cx->arena, struct scheduled_graph);
     c->graph = g;
     c->partition = p;
+    struct scheduled *of = NEW_ARRAY(&cx->arena, struct scheduled, p->n_groups + 1);
+    bool *has_flags = NEW_ARRAY(&cx->arena, bool, p->n_groups + 1);
     for (int i = 0; i < p->n_groups; i++) {
-        struct scheduled s;
-        if (!schedule_group(cx, g, p, &p->groups[i], &s)) return NULL;
-        int n_passes = s.parts ? s.row->n_passes + 1 : 1;
-        c->seconds += s.seconds;
-        s.partial = c->n_partials;
-        if (s.parts)
-            PUSH(&cx->arena, c->partials, c->n_partials) = (struct partial){
-                &s.row->rows, s.bins ? s.bins->words : s.parts * s.row->n_passes * s.row->sum_words, s.bins};
-        for (s.pass = 0; s.pass < n_passes; s.pass++) {
-            struct scheduled *each = &PUSH(&cx->arena, c->kernels, c->n_kernels);
-            *each = s;
-            if (s.bins && s.pass) bins_finish(each);
-        }
+        if (!schedule_group(cx, g, p, &p->groups[i], &of[i])) return NULL;
+        has_flags[i] = of[i].has_flags;
+    }
+    const bool *is_once = partition_once(g, p, has_flags); /* flags are of the launches that run each time */
+    for (int i = 0; i < p->n_groups; i++) of[i].is_once = is_once[i];
+    for (int each_time = 0; each_time < 2; each_time++) {
+        for (int i = 0; i < p->n_groups; i++)
+            if (of[i].is_once != each_time) add_kernels(cx, c, of[i]);
+        if (!each_time) c->n_once = c->n_kernels;
     }
     for (int i = 0; i < c->n_kernels; i++)
         PUSH(&cx->arena, c->launches, c->n_launches) = (struct launch_phases){.first = i, .n = 1};
@@ -210,7 +230,7 @@ void fx_price_again(struct scheduled_graph *c) {
             continue;
         }
         price_group(c->graph, c->partition, s);
-        c->seconds += s->seconds;
+        c->seconds += seconds_of(s);
     }
     for (int i = 0; i < c->n_launches; i++) {
         double apart = 0;
@@ -256,16 +276,17 @@ static const char *way_out(struct cx *cx, const struct scheduled_graph *c) {
 
 static bool contract_holds(struct cx *cx, const struct scheduled_graph *c) {
     const struct kernel *k = c->graph->kernel;
-    if (k->fuse == FUSE_REQUIRE && c->n_launches > 1) {
+    const int n_launches = launches_each_time(c);
+    if (k->fuse == FUSE_REQUIRE && n_launches > 1) {
         diag_error(cx, c->apart ? c->apart->span : k->fuse_span, D_FUSE_REQUIRE,
-            "`fuse: require`, but %s takes %d kernels: %s", k->name, c->n_launches, c->why_apart);
+            "`fuse: require`, but %s takes %d kernels: %s", k->name, n_launches, c->why_apart);
         diag_fix(cx, "%s", way_out(cx, c));
         return false;
     }
-    if (k->kernels && k->kernels != c->n_launches) {
-        bool has_reason = c->n_launches > k->kernels && c->why_apart;
+    if (k->kernels && k->kernels != n_launches) {
+        bool has_reason = n_launches > k->kernels && c->why_apart;
         diag_error(cx, k->kernels_span, D_KERNEL_COUNT, "`kernels: %d`, but %s takes %d%s%s", k->kernels, k->name,
-            c->n_launches, has_reason ? ": " : "", has_reason ? c->why_apart : "");
+            n_launches, has_reason ? ": " : "", has_reason ? c->why_apart : "");
         return false;
     }
     return true;
@@ -275,7 +296,8 @@ static bool contract_holds(struct cx *cx, const struct scheduled_graph *c) {
 static bool is_better(const struct scheduled_graph *a, const struct scheduled_graph *b) {
     int wanted = wanted_launches(a->graph->kernel);
     if (a->partition->is_wanted != b->partition->is_wanted) return a->partition->is_wanted;
-    if (wanted && (a->n_launches == wanted) != (b->n_launches == wanted)) return a->n_launches == wanted;
+    const int n = launches_each_time(a);
+    if (wanted && (n == wanted) != (launches_each_time(b) == wanted)) return n == wanted;
     return a->seconds < b->seconds;
 }
 
@@ -288,7 +310,7 @@ static void note_others(struct cx *cx, struct scheduled_graph *best, struct sche
                           : k->fuse == FUSE_REQUIRE        ? "`fuse: require` asks for one kernel"
                                                            : "it has another number of kernels than is asked for";
         PUSH(&cx->arena, best->others, best->n_others) = (struct proposal){
-            all[i]->partition->name, all[i]->n_launches, all[i]->seconds, why};
+            all[i]->partition->name, launches_each_time(all[i]), all[i]->seconds, why};
     }
 }
 

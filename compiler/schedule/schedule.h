@@ -133,6 +133,7 @@ struct scheduled {
     struct rejected *rejected; /* what the other schedules lacked or would have cost, for the receipt */
     bool wants_windows;  /* gemm_shape() is to give a shape that has_windows */
     int block;           /* threads a block that configure() is held to, where it is a phase beside others; 0: any */
+    bool is_once;        /* it depends on `const` parameters alone, and is computed ahead of all launches */
     bool has_flags;      /* of a chain: its blocks share tiles by tallies, which stand where flags do */
     bool waits;          /* as a phase: what earlier phases of its launch wrote has to be there, for all blocks */
     int n_configs;
@@ -155,6 +156,7 @@ extern const struct schedule schedules[];
 
 struct partial { /* memory for the sums of the parts of rows */
     const struct axis_list *rows;
+    bool is_once; /* of a kernel that is computed once */
     int words; /* for each row: of all parts and passes; of sums by key of one part */
     const struct bins *bins; /* of sums by key, which say how many parts there are; else NULL */
 };
@@ -178,7 +180,7 @@ struct scheduled_graph { /* the partition taken, each group scheduled */
     const struct partition *partition;
     int n_kernels;
     struct scheduled *kernels; /* in order; rows in parts take one a pass */
-    int n_launches;
+    int n_launches, n_once;            /* of which the first ones are of kernels that are computed once */
     struct launch_phases *launches;    /* of one kernel each, unless phases_join() was asked for fewer */
     bool has_flags; /* some phase waits, or some kernel has flags: a buffer of them stands after the partials */
     const char *why_apart;     /* why two launches could not be joined, or NULL */
@@ -192,6 +194,8 @@ struct scheduled_graph { /* the partition taken, each group scheduled */
     struct fx_expr takes;    /* of several partitions of a kernel: where this one is taken, unless one before it is */
     struct scheduled_graph *next; /* the one that is asked next; NULL: this one is taken where none before it is */
 };
+
+static inline int launches_each_time(const struct scheduled_graph *c) { return c->n_launches - c->n_once; }
 
 /* Schedules every proposal and takes the cheapest the contract allows. Errors (no schedule, `fuse: require` not met,
  * `kernels: N`) go to the diagnostics and give NULL. */

@@ -381,12 +381,13 @@ int fx_choose_partition(const struct fx_kernel *k, const struct fx_env *env) {
     return last;
 }
 
-bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_partition *partition, const struct fx_env *env,
-    size_t *offsets, size_t *total) {
-    size_t at = 0;
-    *total = 0;
+/* Adds the constants, or the others, behind *total. */
+static bool add_buffers(const struct fx_kernel *k, const struct fx_partition *partition, const struct fx_env *env,
+    bool are_constants, size_t *offsets, size_t *total) {
+    size_t at = *total;
     for (int i = partition->first_buffer; i < partition->first_buffer + partition->n_buffers; i++) {
         int64_t bytes;
+        if ((k->buffers[i].kind == FX_BUFFER_CONST) != are_constants) continue;
         if (!fx_expr_eval(&k->buffers[i].bytes, env, &bytes) || bytes < 0) return false;
         if (offsets) offsets[i] = at;
         if (__builtin_add_overflow(at, (size_t)bytes, &at) || __builtin_add_overflow(at, WORKSPACE_ALIGN - 1, &at))
@@ -395,6 +396,18 @@ bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_partition *p
     }
     *total = at;
     return true;
+}
+
+bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_partition *partition, const struct fx_env *env,
+    size_t *offsets, size_t *total) {
+    *total = 0;
+    return add_buffers(k, partition, env, false, offsets, total) && add_buffers(k, partition, env, true, offsets, total);
+}
+
+bool fx_const_layout(const struct fx_kernel *k, const struct fx_partition *partition, const struct fx_env *env,
+    size_t *offsets, size_t *total) {
+    *total = 0;
+    return add_buffers(k, partition, env, true, offsets, total);
 }
 
 const struct fx_kernel *fx_find_kernel(const struct fx_plan *p, const char *name) {

@@ -127,6 +127,7 @@ static void print_param(struct buf *out, const struct fx_kernel *k, const struct
         buf_printf(out, " packed(%s, %s, %s)", fx_dtype_name(p->packed.storage),
             k->extents[p->extents[p->packed.axis]].name, p->packed.is_msb ? "msb" : "lsb");
     if (p->is_strided) buf_puts(out, " strided");
+    if (p->is_const) buf_puts(out, " const");
     if (p->align) buf_printf(out, " align %d", p->align);
     if (p->has_value) buf_printf(out, " = %.9g", p->value);
     buf_putc(out, '\n');
@@ -136,7 +137,7 @@ static void print_launch(struct buf *out, const struct fx_kernel *k, const struc
     buf_printf(out, "  launch %s by %s(", l->name, l->driver);
     for (int i = 0; i < l->n_args; i++)
         buf_printf(out, "%s%s", i ? ", " : "", plan_arg_name(out->arena, k, &l->args[i]));
-    buf_puts(out, ")\n");
+    buf_puts(out, l->is_once ? "), once\n" : ")\n");
     if (l->n_phases > 1)
         buf_printf(out, "    %d %s\n", l->n_phases,
             l->is_cooperative ? "phases, all blocks resident at once"
@@ -170,7 +171,9 @@ static void print_partition(struct buf *out, const struct fx_kernel *k, int numb
     }
     for (int j = p.first_buffer; j < p.first_buffer + p.n_buffers; j++) {
         const struct fx_buffer *b = &k->buffers[j];
-        buf_printf(out, "  %s %s: ", b->kind == FX_BUFFER_FLAGS ? "flags" : "workspace", b->name);
+        static const char *const kinds[] = {
+            [FX_BUFFER_WORKSPACE] = "workspace", [FX_BUFFER_FLAGS] = "flags", [FX_BUFFER_CONST] = "const"};
+        buf_printf(out, "  %s %s: ", kinds[b->kind], b->name);
         print_labelled(out, k, "", &b->bytes);
     }
     for (int j = p.first_launch; j < p.first_launch + p.n_launches; j++) print_launch(out, k, &k->launches[j]);

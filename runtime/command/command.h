@@ -230,7 +230,9 @@ void print_type(FILE *to, enum fx_dtype t, int rank, const int64_t *extents);
 /* ---- gpu.c: a job on the GPU ---- */
 struct device_set { /* the arguments once more, in device memory */
     DLTensor *tensors;       /* one a parameter; data NULL for a scalar */
-    struct fx_value *values; /* what fx_launch takes */
+    struct fx_value *values; /* what a launch takes */
+    void *constants_memory;
+    fx_constants *constants; /* what depends on `const` tensors alone */
 };
 
 struct gpu {

@@ -41,6 +41,27 @@ static fx_status open_tensor(const struct gpu *gpu, struct argument *a, DLTensor
     return status;
 }
 
+static void close_constants(const struct gpu *gpu, struct device_set *set) {
+    fx_constants_release(set->constants);
+    if (set->constants_memory) fx_device_free(gpu->job->context, set->constants_memory);
+    set->constants = NULL, set->constants_memory = NULL;
+}
+
+/* Computes what depends on the `const` tensors of the set alone, in its memory where it has some. */
+static fx_status open_constants(const struct gpu *gpu, struct device_set *set) {
+    const int n = gpu->job->kernel->n_params;
+    size_t bytes = 0;
+    fx_status status = fx_const_bytes(gpu->prepared, set->values, n, &bytes);
+    if (status == FX_OK && bytes && !set->constants_memory)
+        status = fx_device_alloc(gpu->job->context, bytes, &set->constants_memory);
+    if (status == FX_OK && bytes) /* an element that no kernel writes is a NaN */
+        status = fx_device_fill(gpu->job->context, set->constants_memory, 0xFF, bytes, gpu->stream);
+    if (status == FX_OK)
+        status = fx_const_prepare(
+            gpu->prepared, set->values, n, set->constants_memory, bytes, gpu->stream, &set->constants);
+    return status == FX_OK ? FX_OK : gpu_failed(status, "cannot compute the constants");
+}
+
 fx_status gpu_set_open(const struct gpu *gpu, struct device_set *set) {
     int n = gpu->job->kernel->n_params;
     fx_status status = FX_OK;
@@ -57,11 +78,13 @@ fx_status gpu_set_open(const struct gpu *gpu, struct device_set *set) {
         if (status != FX_OK) gpu_failed(status, "cannot put the arguments on the GPU");
         set->values[p].tensor = &set->tensors[p];
     }
+    if (status == FX_OK) status = open_constants(gpu, set);
     if (status != FX_OK) gpu_set_close(gpu, set);
     return status;
 }
 
 void gpu_set_close(const struct gpu *gpu, struct device_set *set) {
+    close_constants(gpu, set);
     for (int p = 0; set->tensors && p < gpu->job->kernel->n_params; p++)
         if (set->tensors[p].data) fx_device_free(gpu->job->context, set->tensors[p].data);
     free(set->tensors);
@@ -84,7 +107,8 @@ static fx_status prepare(struct gpu *gpu) {
 
 static fx_status open_workspace(struct gpu *gpu) {
     const struct job *job = gpu->job;
-    fx_status status = fx_workspace_bytes(gpu->prepared, gpu->set.values, job->kernel->n_params, &gpu->workspace_bytes);
+    fx_status status = fx_const_workspace_bytes(
+        gpu->set.constants, gpu->set.values, job->kernel->n_params, &gpu->workspace_bytes);
     if (status == FX_OK && gpu->workspace_bytes)
         status = fx_device_alloc(job->context, gpu->workspace_bytes, &gpu->workspace);
     return status == FX_OK ? FX_OK : gpu_failed(status, "cannot allocate the workspace");
@@ -95,7 +119,9 @@ fx_status gpu_take_partition(struct gpu *gpu, int number) {
     if (status != FX_OK) return gpu_failed(status, "cannot take this partition");
     if (gpu->workspace) fx_device_free(gpu->job->context, gpu->workspace);
     gpu->workspace = NULL;
-    return open_workspace(gpu);
+    close_constants(gpu, &gpu->set);
+    status = open_constants(gpu, &gpu->set);
+    return status == FX_OK ? open_workspace(gpu) : status;
 }
 
 fx_status gpu_open(const struct job *job, struct gpu *gpu) {
@@ -118,8 +144,8 @@ void gpu_close(struct gpu *gpu) {
 }
 
 fx_status gpu_launch(const struct gpu *gpu, const struct device_set *set) {
-    fx_status status = fx_launch(
-        gpu->prepared, set->values, gpu->job->kernel->n_params, gpu->workspace, gpu->workspace_bytes, gpu->stream);
+    fx_status status = fx_const_launch(
+        set->constants, set->values, gpu->job->kernel->n_params, gpu->workspace, gpu->workspace_bytes, gpu->stream);
     return status == FX_OK ? FX_OK : gpu_failed(status, "cannot launch the kernel");
 }
 
@@ -140,8 +166,12 @@ static fx_status poison(const struct gpu *gpu) {
 
 fx_status gpu_run(const struct gpu *gpu) {
     fx_context *context = gpu->job->context;
+    struct device_set set = gpu->set; /* with constants of its own: a variant of what computes them may be pinned */
     fx_status status = poison(gpu);
-    if (status == FX_OK) status = gpu_launch(gpu, &gpu->set);
+    set.constants = NULL;
+    if (status == FX_OK) status = open_constants(gpu, &set);
+    if (status == FX_OK) status = gpu_launch(gpu, &set);
+    fx_constants_release(set.constants);
     if (status != FX_OK) return status;
     status = fx_stream_wait(context, gpu->stream);
     for (int i = 0; status == FX_OK && i < gpu->job->n_outputs; i++) {

@@ -451,6 +451,7 @@ void job_work(const struct job *job, int64_t *flops, int64_t *bytes) {
     const struct fx_partition taken = job_partition(job);
     for (int i = taken.first_launch; i < taken.first_launch + taken.n_launches; i++) {
         int64_t f = 0, b = 0;
+        if (job->kernel->launches[i].is_once) continue;
         if (!fx_expr_eval(&job->kernel->launches[i].flops, &env, &f) || __builtin_add_overflow(*flops, f, flops))
             *flops = INT64_MAX;
         if (!fx_expr_eval(&job->kernel->launches[i].bytes, &env, &b) || __builtin_add_overflow(*bytes, b, bytes))

@@ -87,22 +87,50 @@ static struct fx_partition choose_partition(const fx_prepared *p, const struct f
     return fx_get_partition(p->kernel, p->partition >= 0 ? p->partition : fx_choose_partition(p->kernel, env));
 }
 
-static fx_status check_workspace(const fx_prepared *p, const struct fx_partition *taken, const struct bound *b,
-    const struct fx_env *env, const void *workspace, size_t n_bytes, size_t *offsets) {
+/* The workspace, behind which constants end unless they are kept elsewhere. */
+static bool measure(const fx_prepared *p, const struct fx_partition *taken, const struct fx_env *env,
+    bool has_constants, size_t *offsets, size_t *needed) {
+    size_t constants;
+    if (!fx_workspace_layout(p->kernel, taken, env, offsets, needed)) return false;
+    if (has_constants && fx_const_layout(p->kernel, taken, env, NULL, &constants)) *needed -= constants;
+    return true;
+}
+
+static fx_status no_size(const fx_prepared *p) {
+    return error_set(FX_ERR_USAGE, "kernel %s: the size of the workspace overflows", p->kernel->name);
+}
+
+static bool meets(uint64_t a, size_t n_a, uint64_t b, size_t n_b) { return n_a && n_b && a < b + n_b && b < a + n_a; }
+
+static fx_status check_workspace(const fx_prepared *p, const fx_constants *c, const struct bound *b,
+    const void *workspace, size_t n_bytes, size_t needed) {
     const struct fx_kernel *k = p->kernel;
-    uint64_t start = (uint64_t)(uintptr_t)workspace;
-    size_t needed;
-    if (!fx_workspace_layout(k, taken, env, offsets, &needed))
-        return error_set(FX_ERR_USAGE, "kernel %s: the size of the workspace overflows", k->name);
+    const uint64_t start = (uint64_t)(uintptr_t)workspace;
     if (needed == 0) return FX_OK;
     if (!workspace || n_bytes < needed)
         return error_set(FX_ERR_USAGE, "kernel %s needs %zu bytes of workspace, but %zu are given", k->name, needed,
                          workspace ? n_bytes : 0);
     if (start % 256) return error_set(FX_ERR_USAGE, "kernel %s: the workspace is not aligned to 256 bytes", k->name);
     for (int i = 0; i < k->n_params; i++)
-        if (b->n_bytes[i] && b->starts[i] < start + needed && start < b->starts[i] + b->n_bytes[i])
+        if (meets(b->starts[i], b->n_bytes[i], start, needed))
             return error_set(
                 FX_ERR_USAGE, "kernel %s: the workspace shares memory with %s", k->name, k->params[i].name);
+    if (c && meets(constants_memory(c).start, constants_memory(c).n_bytes, start, needed))
+        return error_set(FX_ERR_USAGE, "kernel %s: the workspace shares memory with its constants", k->name);
+    return FX_OK;
+}
+
+/* Where buffers are: in the workspace, which is checked, or with the constants. */
+static fx_status place_buffers(const fx_prepared *p, const fx_constants *c, const struct fx_partition *taken,
+    const struct bound *b, const struct fx_env *env, void *workspace, size_t n_bytes, uint64_t *buffers) {
+    const struct fx_kernel *k = p->kernel;
+    size_t offsets[FX_MAX_BUFFERS], kept[FX_MAX_BUFFERS], needed, ignored;
+    if (!measure(p, taken, env, c != NULL, offsets, &needed)) return no_size(p);
+    fx_status status = check_workspace(p, c, b, workspace, n_bytes, needed);
+    if (status != FX_OK || !fx_const_layout(k, taken, env, kept, &ignored)) return status;
+    for (int i = taken->first_buffer; i < taken->first_buffer + taken->n_buffers; i++)
+        buffers[i] = c && k->buffers[i].kind == FX_BUFFER_CONST ? constants_address(c, taken, kept[i])
+                                                                : (uint64_t)(uintptr_t)workspace + offsets[i];
     return FX_OK;
 }
 
@@ -202,15 +230,16 @@ static fx_status enqueue(fx_context *ctx, const struct ready *r, void **argument
 }
 
 /* What the entries are given, for an emulator that sees what they do with it. */
-static int list_memory(const fx_prepared *p, const struct fx_partition *taken, const struct fx_value *args,
-    const struct bound *b, const struct fx_env *env, const uint64_t *buffers, struct launch_memory *out) {
+static int list_memory(const fx_prepared *p, const struct fx_partition *taken, enum run_which which,
+    const struct fx_value *args, const struct bound *b, const struct fx_env *env, const uint64_t *buffers,
+    struct launch_memory *out) {
     const struct fx_kernel *k = p->kernel;
     int n = 0;
     for (int i = 0; i < k->n_params; i++) {
         const struct fx_param *param = &k->params[i];
         const DLTensor *t = args[i].tensor;
         int bits = fx_dtype_bits(fx_argument_dtype(param));
-        if (param->is_scalar || !t) continue;
+        if (param->is_scalar || !t || (which == RUN_ONCE && !param->is_const)) continue;
         out[n++] = (struct launch_memory){.name = param->name,
             .address = b->slots[i],
             .start = b->starts[i],
@@ -225,13 +254,16 @@ static int list_memory(const fx_prepared *p, const struct fx_partition *taken, c
     }
     for (int i = taken->first_buffer; i < taken->first_buffer + taken->n_buffers; i++) {
         int64_t n_bytes;
-        if (!fx_expr_eval(&k->buffers[i].bytes, env, &n_bytes)) continue;
+        const enum fx_buffer_kind kind = k->buffers[i].kind;
+        const bool is_kept = kind == FX_BUFFER_CONST && which == RUN_EACH_TIME;
+        if (!fx_expr_eval(&k->buffers[i].bytes, env, &n_bytes) || (which == RUN_ONCE && kind != FX_BUFFER_CONST))
+            continue;
         out[n++] = (struct launch_memory){.name = k->buffers[i].name,
             .address = buffers[i],
             .start = buffers[i],
             .n_bytes = (size_t)n_bytes,
-            .is_read = k->buffers[i].kind == FX_BUFFER_FLAGS,
-            .is_written = true};
+            .is_read = kind == FX_BUFFER_FLAGS || is_kept,
+            .is_written = !is_kept};
     }
     return n;
 }
@@ -294,25 +326,17 @@ static fx_status enqueue_all(const fx_prepared *p, const struct fx_partition *ta
     return status;
 }
 
-static fx_status launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace,
-    size_t workspace_bytes, void *stream) {
-    struct bound b;
+fx_status launches_run(const fx_prepared *p, const struct fx_partition *taken, enum run_which which,
+    const struct fx_value *args, struct bound *b, uint64_t *buffers, void *stream) {
     struct ready ready[FX_MAX_LAUNCHES];
-    size_t offsets[FX_MAX_BUFFERS];
-    uint64_t buffers[FX_MAX_BUFFERS];
     struct context_scope scope;
-    fx_status status = arguments_bind(p, args, n_args, true, &b);
-    if (status != FX_OK) return status;
-    struct fx_env env = {.extents = b.extents, .sm_count = p->ctx->sm_count};
-    const struct fx_partition taken = choose_partition(p, &env);
-    const int end = taken.first_launch + taken.n_launches;
-    status = check_workspace(p, &taken, &b, &env, workspace, workspace_bytes, offsets);
-    for (int i = taken.first_buffer; status == FX_OK && i < taken.first_buffer + taken.n_buffers; i++)
-        buffers[i] = (uint64_t)(uintptr_t)workspace + offsets[i];
-    env.align = b.align;
-    env.strides = b.strides;
+    struct fx_env env = {
+        .extents = b->extents, .sm_count = p->ctx->sm_count, .align = b->align, .strides = b->strides};
+    fx_status status = FX_OK;
     bool is_empty = true;
-    for (int i = taken.first_launch; status == FX_OK && i < end; i++) {
+    for (int i = taken->first_launch; status == FX_OK && i < taken->first_launch + taken->n_launches; i++) {
+        ready[i].entry = NULL;
+        if (which != RUN_ALL && p->kernel->launches[i].is_once != (which == RUN_ONCE)) continue;
         status = make_ready(p, i, &env, &ready[i]);
         is_empty &= status != FX_OK || !ready[i].entry;
     }
@@ -320,40 +344,76 @@ static fx_status launch(const fx_prepared *p, const struct fx_value *args, int n
     struct launch_memory memory[FX_MAX_PARAMS + FX_MAX_BUFFERS];
     const struct stand_in *emulator = stand_in_get();
     if (emulator && emulator->announce)
-        emulator->announce(memory, list_memory(p, &taken, args, &b, &env, buffers, memory));
+        emulator->announce(memory, list_memory(p, taken, which, args, b, &env, buffers, memory));
     status = scope_enter(p->ctx, &scope);
-    return status == FX_OK ? scope_leave(p->ctx, &scope, enqueue_all(p, &taken, ready, &b, &env, buffers, stream))
+    return status == FX_OK ? scope_leave(p->ctx, &scope, enqueue_all(p, taken, ready, b, &env, buffers, stream))
                            : status;
 }
 
-fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace,
-    size_t workspace_bytes, void *stream) {
-    if (!p) return error_null("what was prepared");
+/* c NULL: all that a launch needs it computes. */
+static fx_status launch(const fx_prepared *p, const fx_constants *c, const struct fx_value *args, int n_args,
+    void *workspace, size_t workspace_bytes, void *stream) {
+    struct bound b;
+    uint64_t buffers[FX_MAX_BUFFERS];
+    fx_status status = arguments_bind(p, args, n_args, FOR_LAUNCH, &b);
+    if (status != FX_OK) return status;
+    const struct fx_env env = {.extents = b.extents, .sm_count = p->ctx->sm_count};
+    const struct fx_partition taken = choose_partition(p, &env);
+    if (c) status = constants_check(c, &taken, &b);
+    if (status == FX_OK) status = place_buffers(p, c, &taken, &b, &env, workspace, workspace_bytes, buffers);
+    return status == FX_OK ? launches_run(p, &taken, c ? RUN_EACH_TIME : RUN_ALL, args, &b, buffers, stream) : status;
+}
+
+static fx_status launch_told(const fx_prepared *p, const fx_constants *c, const struct fx_value *args, int n_args,
+    void *workspace, size_t workspace_bytes, void *stream) {
     uint64_t began = timeline_begin();
-    fx_status status = launch(p, args, n_args, workspace, workspace_bytes, stream);
+    fx_status status = launch(p, c, args, n_args, workspace, workspace_bytes, stream);
     if (began)
         timeline_end(began, "launch", p->kernel->name, &(struct timeline_arg){.key = "status", .number = status}, 1);
     return status;
 }
 
-fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, int n_args, size_t *bytes) {
-    struct bound b;
-    if (!bytes) return error_null("the place for the number of bytes");
-    *bytes = 0;
+fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_args, void *workspace,
+    size_t workspace_bytes, void *stream) {
     if (!p) return error_null("what was prepared");
-    fx_status status = arguments_bind(p, args, n_args, false, &b);
+    return launch_told(p, NULL, args, n_args, workspace, workspace_bytes, stream);
+}
+
+fx_status fx_const_launch(const fx_constants *c, const struct fx_value *args, int n_args, void *workspace,
+    size_t workspace_bytes, void *stream) {
+    if (!c) return error_null("the handle of constants");
+    return launch_told(constants_of(c), c, args, n_args, workspace, workspace_bytes, stream);
+}
+
+static fx_status measure_workspace(
+    const fx_prepared *p, bool has_constants, const struct fx_value *args, int n_args, size_t *bytes) {
+    struct bound b;
+    fx_status status = arguments_bind(p, args, n_args, FOR_SIZES, &b);
     if (status != FX_OK) return status;
     /* As for a launch, whose addresses are not known yet: buffers are laid out for aligned ones. */
     struct fx_env env = {.extents = b.extents, .sm_count = p->ctx->sm_count};
     const struct fx_partition taken = choose_partition(p, &env);
-    if (fx_workspace_layout(p->kernel, &taken, &env, NULL, bytes)) return FX_OK;
-    return error_set(FX_ERR_USAGE, "kernel %s: the size of the workspace overflows", p->kernel->name);
+    return measure(p, &taken, &env, has_constants, NULL, bytes) ? FX_OK : no_size(p);
+}
+
+fx_status fx_workspace_bytes(const fx_prepared *p, const struct fx_value *args, int n_args, size_t *bytes) {
+    if (!bytes) return error_null("the place for the number of bytes");
+    *bytes = 0;
+    if (!p) return error_null("what was prepared");
+    return measure_workspace(p, false, args, n_args, bytes);
+}
+
+fx_status fx_const_workspace_bytes(const fx_constants *c, const struct fx_value *args, int n_args, size_t *bytes) {
+    if (!bytes) return error_null("the place for the number of bytes");
+    *bytes = 0;
+    if (!c) return error_null("the handle of constants");
+    return measure_workspace(constants_of(c), true, args, n_args, bytes);
 }
 
 const char *fx_chosen_entry(const fx_prepared *p, int i, const struct fx_value *args, int n_args) {
     struct bound b;
     if (!p) return (void)error_null("what was prepared"), NULL;
-    if (i < 0 || i >= p->kernel->n_launches || arguments_bind(p, args, n_args, false, &b) != FX_OK) return NULL;
+    if (i < 0 || i >= p->kernel->n_launches || arguments_bind(p, args, n_args, FOR_SIZES, &b) != FX_OK) return NULL;
     struct fx_env env = {.extents = b.extents, .align = b.align, .sm_count = p->ctx->sm_count, .strides = b.strides};
     const struct fx_partition taken = choose_partition(p, &env);
     if (i < taken.first_launch || i >= taken.first_launch + taken.n_launches) return NULL;

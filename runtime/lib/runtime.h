@@ -195,6 +195,13 @@ fx_status prepared_load(fx_prepared *p, const bool *wanted);
 /* ---- launch.c ---- */
 /* The variant by the plan's rule among those with an entry, or the pinned one; -1 when `needs` forbid. */
 int stage_choose(const struct stage *s, const struct fx_launch *l, const struct fx_env *env);
+/* Enqueues launches of a partition, all of them checked before the first: those that run once, those that run each
+ * time, or both. args: those of the call, which b was bound from; buffers: the addresses of its buffers, those not
+ * needed 0. */
+struct bound;
+enum run_which { RUN_ALL, RUN_ONCE, RUN_EACH_TIME };
+fx_status launches_run(const fx_prepared *p, const struct fx_partition *taken, enum run_which which,
+    const struct fx_value *args, struct bound *b, uint64_t *buffers, void *stream);
 
 /* ---- tensor.c: arguments ---- */
 struct bound { /* the arguments of a call, checked */
@@ -207,9 +214,19 @@ struct bound { /* the arguments of a call, checked */
     int64_t strides[FX_MAX_STRIDES]; /* of strided tensors, see FX_T_STRIDE; those of the others are not set */
 };
 
-/* Binds extents and alignments; for a launch the contents too, which are else not looked at: tensors may be missing as
- * long as all extents are known, addresses may be NULL. */
+/* Binds extents and alignments; for a launch the contents too, for constants those of `const` tensors. Contents that do
+ * not count are not looked at: tensors may be missing as long as all extents are known, addresses may be NULL. */
+enum bound_for { FOR_SIZES, FOR_CONSTANTS, FOR_LAUNCH };
 fx_status arguments_bind(
-    const fx_prepared *p, const struct fx_value *args, int n_args, bool for_launch, struct bound *out);
+    const fx_prepared *p, const struct fx_value *args, int n_args, enum bound_for what, struct bound *out);
+
+/* ---- constants.c: what depends on `const` tensors alone, computed once ---- */
+const fx_prepared *constants_of(const fx_constants *c);
+/* Whether these arguments are those that the constants were computed from; whether they may be launched with. */
+fx_status constants_check(const fx_constants *c, const struct fx_partition *taken, const struct bound *b);
+/* Where constant i, a buffer of a partition, lies; offsets are those of fx_const_layout. */
+uint64_t constants_address(const fx_constants *c, const struct fx_partition *taken, size_t offset);
+struct memory_range { uint64_t start; size_t n_bytes; };
+struct memory_range constants_memory(const fx_constants *c);
 
 #endif

@@ -180,16 +180,21 @@ static fx_status check_address(const struct fx_param *p, const DLTensor *t, int6
     return FX_OK;
 }
 
+/* Whether the contents of a parameter count: of all in a launch, of `const` ones where they are looked at once. */
+static bool counts(const struct fx_param *p, enum bound_for what) {
+    return what == FOR_LAUNCH || (what == FOR_CONSTANTS && p->is_const);
+}
+
 static fx_status bind_tensor(
-    const fx_prepared *prepared, int i, const DLTensor *t, bool for_launch, struct bound *out) {
+    const fx_prepared *prepared, int i, const DLTensor *t, enum bound_for what, struct bound *out) {
     const struct fx_param *p = &prepared->kernel->params[i];
     int64_t n = count_elements(t);
     fx_status status = p->is_strided ? FX_OK : check_strides(prepared->kernel, p, t, n);
     if (status == FX_OK) status = bind_memory(p, t, n, i, out);
     bind_strides(p, t, n, out->strides + fx_stride_index(i, 0));
     if (status == FX_OK) status = check_self_overlap(prepared->kernel, p, t, n);
-    if (status == FX_OK && for_launch) status = check_device(prepared->ctx, p, t);
-    return status == FX_OK && for_launch ? check_address(p, t, n, out->slots[i]) : status;
+    if (status == FX_OK && counts(p, what)) status = check_device(prepared->ctx, p, t);
+    return status == FX_OK && counts(p, what) ? check_address(p, t, n, out->slots[i]) : status;
 }
 
 static bool overlaps(const struct bound *b, int i, int j) {
@@ -244,7 +249,7 @@ static fx_status check_scalars(const struct fx_kernel *k, const struct bound *b)
 /* ---- all of them ---- */
 
 static fx_status bind_shapes(
-    const struct fx_kernel *k, const struct fx_value *args, bool for_launch, int64_t *extents) {
+    const struct fx_kernel *k, const struct fx_value *args, enum bound_for what, int64_t *extents) {
     struct fx_shape shapes[FX_MAX_PARAMS];
     const struct fx_shape *known[FX_MAX_PARAMS];
     char message[512];
@@ -252,7 +257,8 @@ static fx_status bind_shapes(
         const struct fx_param *p = &k->params[i];
         known[i] = NULL;
         if (p->is_scalar) continue;
-        if (!args[i].tensor && for_launch) return error_set(FX_ERR_USAGE, "%s is a tensor, but none is given", p->name);
+        if (!args[i].tensor && counts(p, what))
+            return error_set(FX_ERR_USAGE, "%s is a tensor, but none is given", p->name);
         if (!args[i].tensor) continue;
         fx_status status = read_shape(p, args[i].tensor, &shapes[i]);
         if (status != FX_OK) return status;
@@ -263,19 +269,19 @@ static fx_status bind_shapes(
 }
 
 fx_status arguments_bind(
-    const fx_prepared *p, const struct fx_value *args, int n_args, bool for_launch, struct bound *out) {
+    const fx_prepared *p, const struct fx_value *args, int n_args, enum bound_for what, struct bound *out) {
     const struct fx_kernel *k = p->kernel;
     if (n_args != k->n_params || (n_args > 0 && !args))
         return error_set(
             FX_ERR_USAGE, "kernel %s takes %d arguments, but %d are given", k->name, k->n_params, args ? n_args : 0);
-    fx_status status = bind_shapes(k, args, for_launch, out->extents);
+    fx_status status = bind_shapes(k, args, what, out->extents);
     for (int i = 0; status == FX_OK && i < k->n_params; i++) {
         out->n_bytes[i] = out->slots[i] = out->starts[i] = 0;
         out->align[i] = ADDRESS_ALIGN;
         if (k->params[i].is_scalar) status = bind_scalar(&k->params[i], &args[i], &out->slots[i]);
-        else if (args[i].tensor) status = bind_tensor(p, i, args[i].tensor, for_launch, out);
+        else if (args[i].tensor) status = bind_tensor(p, i, args[i].tensor, what, out);
     }
-    if (status == FX_OK && for_launch) status = check_scalars(k, out);
-    if (status == FX_OK && for_launch) status = check_overlap(k, out);
+    if (status == FX_OK && what == FOR_LAUNCH) status = check_scalars(k, out);
+    if (status == FX_OK && what == FOR_LAUNCH) status = check_overlap(k, out);
     return status == FX_OK ? FX_OK : error_set(status, "kernel %s: %s", k->name, fx_last_error());
 }

@@ -133,6 +133,7 @@ struct trial {
     const struct fx_kernel *kernel;
     fx_prepared *prepared;
     void *stream;
+    bool keeps_constants; /* launches read what was computed once from `const` tensors */
     bool is_hinted;       /* prepared for one shape: only what is chosen runs */
     bool takes_all;       /* partitions; else the last alone */
     int shape;            /* of a generated spec */
@@ -445,6 +446,29 @@ static void launch_dry(struct trial *t) {
     }
 }
 
+/* Launches with constants in memory of their own, behind which a guard stands. */
+static bool launch_constants(struct trial *t, const char *entry, unsigned char pattern) {
+    struct job *j = t->job;
+    const int n = t->kernel->n_params;
+    unsigned char guard[GUARD];
+    void *memory = NULL;
+    fx_constants *constants = NULL;
+    size_t n_bytes = 0, workspace_bytes;
+    bool is_fine = must(j, fx_const_bytes(t->prepared, t->values, n, &n_bytes), "no size of the constants") &&
+                   must(j, fx_device_alloc(context, n_bytes + GUARD, &memory), "cannot allocate") &&
+                   must(j, fx_device_fill(context, memory, pattern, n_bytes + GUARD, t->stream), "cannot fill") &&
+                   must(j, fx_const_prepare(t->prepared, t->values, n, memory, n_bytes, t->stream, &constants), entry) &&
+                   must(j, fx_const_workspace_bytes(constants, t->values, n, &workspace_bytes), entry) &&
+                   must(j, fx_const_launch(constants, t->values, n, t->workspace, workspace_bytes, t->stream), entry) &&
+                   must(j, fx_stream_wait(context, t->stream), entry) &&
+                   must(j, fx_device_read(context, guard, (unsigned char *)memory + n_bytes, GUARD), "cannot read");
+    for (int i = 0; is_fine && i < GUARD; i++)
+        if (guard[i] != pattern) is_fine = wrong(j, "%s: memory behind the constants was written", entry);
+    fx_constants_release(constants);
+    if (memory) fx_device_free(context, memory);
+    return is_fine;
+}
+
 static bool launch_for_real(struct trial *t, const char *entry, unsigned char pattern, unsigned char *guard) {
     struct job *j = t->job;
     if (is_emulated) memcpy(t->got, t->image, t->block_bytes);
@@ -452,8 +476,9 @@ static bool launch_for_real(struct trial *t, const char *entry, unsigned char pa
                         : must(j, fx_device_write(context, t->block, t->image, t->block_bytes), "cannot write")) &&
            must(j, fx_device_fill(context, t->workspace, pattern, t->workspace_bytes + GUARD, t->stream),
                "cannot fill") &&
-           must(j, fx_launch(t->prepared, t->values, t->kernel->n_params, t->workspace, t->workspace_bytes, t->stream),
-               entry) &&
+           (t->keeps_constants ? launch_constants(t, entry, pattern)
+                               : must(j, fx_launch(t->prepared, t->values, t->kernel->n_params, t->workspace,
+                                             t->workspace_bytes, t->stream), entry)) &&
            must(j, fx_stream_wait(context, t->stream), entry) &&
            (is_emulated ? move_memory(t, true)
                         : must(j, fx_device_read(context, t->got, t->block, t->block_bytes), "cannot read")) &&
@@ -499,6 +524,22 @@ static void close_workspace(struct trial *t) {
     t->workspace = NULL;
 }
 
+/* Once more with what depends on `const` tensors computed ahead: the same bits. */
+static bool launch_with_constants(struct trial *t, const struct fx_partition *taken) {
+    bool is_fine = true, has_const = false;
+    for (int p = 0; p < t->kernel->n_params; p++) has_const |= t->kernel->params[p].is_const;
+    if (dry || !has_const) return true;
+    unsigned char *before = need(malloc(t->block_bytes + 1));
+    memcpy(before, t->got, t->block_bytes);
+    t->keeps_constants = true;
+    is_fine = launch(t, "with constants", 0xFF) &&
+              (memcmp(before, t->got, t->block_bytes) == 0 ||
+                  wrong(t->job, "partition %s: with constants computed ahead it gives other bits", taken->name));
+    t->keeps_constants = false;
+    free(before);
+    return is_fine;
+}
+
 /* As the plan chooses, then every variant that takes the arguments, one launch of the partition at a time; on the
  * emulator those of the last partition alone, as the others have much the same, and not of strided tensors. */
 static bool launch_variants(struct trial *t, const struct fx_partition *taken, bool is_last) {
@@ -506,7 +547,7 @@ static bool launch_variants(struct trial *t, const struct fx_partition *taken, b
         .align = t->align,
         .sm_count = dry ? DRY_SM_COUNT : fx_context_sm_count(context),
         .strides = t->strides};
-    bool is_fine = launch(t, "as chosen", 0xFF);
+    bool is_fine = launch(t, "as chosen", 0xFF) && launch_with_constants(t, taken);
     if (dry || t->is_hinted || (is_emulated && (t->layout != ROW_MAJOR || !is_last))) return is_fine;
     for (int l = taken->first_launch; l < taken->first_launch + taken->n_launches && is_fine; l++) {
         const struct fx_launch *of = &t->kernel->launches[l];

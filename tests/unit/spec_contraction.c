@@ -614,6 +614,7 @@ struct spec *spec_generate_contraction(struct arena *a, uint64_t seed) {
     if (chance(&g, s->rules[L_N].kind == SPEC_TIMES ? 40 : 8)) {
         output(&g, taken_whole(&g, h));
         small_extents(&g);
+        spec_mark_constants(s, seed);
         return s;
     }
     bool is_chain = chance(&g, 22);
@@ -631,6 +632,7 @@ struct spec *spec_generate_contraction(struct arena *a, uint64_t seed) {
     if (is_reduced || s->n_outs == 0) output(&g, reduced(&g, h, column));
     if (is_reduced && chance(&g, 30)) output(&g, reduced(&g, h, column));
     small_extents(&g);
+    spec_mark_constants(s, seed);
     return s;
 }
 

@@ -645,7 +645,16 @@ struct spec *spec_generate(struct arena *a, uint64_t seed) {
         *(is_output ? &n_outs : &n_temps) -= 1;
     }
     if (chance(&g, 12)) s->attributes = "precision: ieee";
+    spec_mark_constants(s, seed);
     return s;
+}
+
+void spec_mark_constants(struct spec *s, uint64_t seed) {
+    uint64_t random = (seed + 1) * 0xA24BAED4963EE407u;
+    for (int i = 0; i < 8; i++) random_next(&random);
+    if (random_below(&random, 2)) return;
+    for (int i = 0; i < s->n_params; i++)
+        s->params[i].is_const = random_below(&random, 5) < 3 && !s->params[i].is_scalar && !s->params[i].is_inout;
 }
 
 /* ---- text ---- */
@@ -720,7 +729,7 @@ static unsigned declared(const struct spec *s) {
 
 /* A fixed extent, or what it follows from, is written where its label first stands. */
 static void print_param(struct buf *out, const struct spec *s, const struct spec_param *p, bool *is_written) {
-    buf_printf(out, "%s: %s%s", p->name, p->is_inout ? "inout " : "", p->dtype);
+    buf_printf(out, "%s: %s%s", p->name, p->is_inout ? "inout " : p->is_const ? "const " : "", p->dtype);
     if (!p->is_scalar) buf_putc(out, '[');
     for (int i = 0; i < p->n_labels; i++) {
         int l = p->labels[i];

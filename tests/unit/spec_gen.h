@@ -36,7 +36,7 @@ struct spec_param {
     const char *name, *dtype;
     const char *value;      /* a scalar's default, or NULL */
     const char *suffix;     /* what follows the type, " packed(i32, K, lsb)", or NULL */
-    bool is_scalar, is_inout;
+    bool is_scalar, is_inout, is_const;
     int n_labels;
     int labels[SPEC_MAX_LABELS];
 };
@@ -86,6 +86,8 @@ struct spec {
 /* The extent of a label of the generator, by name. */
 int spec_extent(const struct spec *s, const char *label, size_t len);
 struct spec *spec_generate(struct arena *a, uint64_t seed);
+/* Makes some inputs `const`, of one spec in two; drawn apart, so that a seed is else the spec that it was. */
+void spec_mark_constants(struct spec *s, uint64_t seed);
 /* A kernel around contractions. Free labels get extents by spec_draw_extents. */
 struct spec *spec_generate_contraction(struct arena *a, uint64_t seed);
 /* Extents of a spec of spec_generate_contraction: shape 0 tiny and odd, 1 of medium size, 2 with one label at least

@@ -179,6 +179,16 @@ START_TEST(prepared_that_are_null) {
     REFUSES(fx_pin_partition(NULL, 0));
     REFUSES(fx_variant_resources(NULL, 0, 0, &r));
     REFUSES(fx_variant_resources(NULL, 0, 0, NULL));
+    fx_constants *c = (fx_constants *)&r;
+    fx_constants_release(NULL);
+    REFUSES(fx_const_bytes(NULL, NULL, 0, &n));
+    REFUSES(fx_const_bytes(NULL, NULL, 0, NULL));
+    REFUSES(fx_const_prepare(NULL, NULL, 0, NULL, 0, NULL, &c));
+    ck_assert_ptr_null(c);
+    REFUSES(fx_const_prepare(NULL, NULL, 0, NULL, 0, NULL, NULL));
+    REFUSES(fx_const_workspace_bytes(NULL, NULL, 0, &n));
+    REFUSES(fx_const_launch(NULL, NULL, 0, NULL, 0, NULL));
+    ck_assert_str_eq(fx_last_error(), "the handle of constants is NULL");
 }
 END_TEST
 

@@ -201,14 +201,30 @@ static void check_launch(const struct json_value *l, const char **text) {
     if (!n_launched) expect(text, "no entry takes these extents");
 }
 
+/* The buffer of that name, of the workspace or of what is kept, in the order of the text. */
+static void check_buffers(const struct json_value *workspace, const struct json_value *kept, const char **text) {
+    for (int w = 0, c = 0; w < workspace->n || c < kept->n;) {
+        const char *next_w = w < workspace->n ? strstr(*text, text_of(workspace->items[w], "name")) : NULL,
+                   *next_c = c < kept->n ? strstr(*text, text_of(kept->items[c], "name")) : NULL;
+        const bool is_kept = next_c && (!next_w || next_c < next_w);
+        const struct json_value *b = is_kept ? kept->items[c++] : workspace->items[w++];
+        expect(text, arena_printf(&arena, "%s %s: %s bytes, as %s: %s\n", is_kept ? "const" : "workspace",
+                         text_of(b, "name"), size_text(b, "bytes"), text_of(b, "dtype"), text_of(b, "why")));
+        if (flag_of(b, "rounded_once")) expect(text, "rounded once to");
+    }
+}
+
 static void check_kernel(const struct json_value *k, const char **text) {
     const struct json_value *launches = member(k, "launches", JSON_LIST), *rules = member(k, "rules", JSON_LIST),
                             *others = member(k, "alternatives", JSON_LIST);
     const struct json_value *buffers = member(k, "workspace", JSON_LIST), *extents = member(k, "extents", JSON_LIST),
                             *notes = member(k, "notes", JSON_LIST);
     const struct json_value *unfused = member(k, "unfused", JSON_OBJECT);
-    expect(text, arena_printf(&arena, "%s: partition `%s`, %d kernel%s, predicted %s on an H200\n", text_of(k, "name"),
-                     text_of(k, "partition"), launches->n, launches->n == 1 ? "" : "s", us(k, "predicted_us")));
+    int n_once = 0;
+    for (int i = 0; i < launches->n; i++) n_once += flag_of(launches->items[i], "once");
+    expect(text, arena_printf(&arena, "%s: partition `%s`, %d kernel%s%s, predicted %s on an H200\n", text_of(k, "name"),
+                     text_of(k, "partition"), launches->n - n_once, launches->n - n_once == 1 ? "" : "s",
+                     n_once ? arena_printf(&arena, " and %d once", n_once) : "", us(k, "predicted_us")));
     for (int i = 0; i < others->n; i++) {
         const struct json_value *o = others->items[i];
         expect(text, arena_printf(&arena, "not `%s`, %s kernel", text_of(o, "partition"), number_of(o, "kernels")));
@@ -227,12 +243,7 @@ static void check_kernel(const struct json_value *k, const char **text) {
         expect(text, arena_printf(&arena, "rule %s at line %s", text_of(rules->items[i], "rule"),
                          number_of(rules->items[i], "line")));
     if (text_of(k, "saved")) expect(text, text_of(k, "saved"));
-    for (int i = 0; i < buffers->n; i++) {
-        const struct json_value *b = buffers->items[i];
-        expect(text, arena_printf(&arena, "workspace %s: %s bytes, as %s: %s\n", text_of(b, "name"),
-                         size_text(b, "bytes"), text_of(b, "dtype"), text_of(b, "why")));
-        if (flag_of(b, "rounded_once")) expect(text, "rounded once to");
-    }
+    check_buffers(buffers, member(k, "const", JSON_LIST), text);
     for (int i = 0; i < notes->n; i++) expect(text, notes->items[i]->text);
     for (int i = 0; i < launches->n; i++) check_launch(launches->items[i], text);
 }

@@ -85,12 +85,12 @@ static void add_buffer(
     struct trace_tensor *x = &t->tensors[t->n_tensors];
     int64_t n_bytes = 0;
     if (!fx_expr_eval(&b->bytes, env, &n_bytes) || n_bytes <= 0) return;
-    const char *dtype = b->kind == FX_BUFFER_WORKSPACE ? trace_buffer_dtype(a, receipt, t->job->kernel->name, b->name)
+    const char *dtype = b->kind != FX_BUFFER_FLAGS ? trace_buffer_dtype(a, receipt, t->job->kernel->name, b->name)
                                                        : NULL;
     int bytes = bytes_of(dtype);
     if (!bytes) bytes = 4, dtype = NULL;
     *x = (struct trace_tensor){.name = b->name,
-        .kind = b->kind == FX_BUFFER_FLAGS ? "flags" : "workspace",
+        .kind = b->kind == FX_BUFFER_FLAGS ? "flags" : b->kind == FX_BUFFER_CONST ? "const" : "workspace",
         .dtype = dtype,
         .cell_bytes = bytes,
         .rank = 1,

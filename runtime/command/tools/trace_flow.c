@@ -86,8 +86,8 @@ static const char *find_named(struct arena *a, const char *list, const char *nam
 /* ---- what is asked of it ---- */
 
 const char *trace_buffer_dtype(struct arena *a, const char *receipt, const char *kernel, const char *buffer) {
-    return text_of(a,
-        member(find_named(a, member(find_named(a, member(receipt, "kernels"), kernel), "workspace"), buffer), "dtype"));
+    const char *of = find_named(a, member(receipt, "kernels"), kernel), *found = find_named(a, member(of, "workspace"), buffer);
+    return text_of(a, member(found ? found : find_named(a, member(of, "const"), buffer), "dtype"));
 }
 
 static void read_lines(struct arena *a, const char *launch, struct trace_step *s) {

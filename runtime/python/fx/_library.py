@@ -46,7 +46,7 @@ class Param(c.Structure):
 
 
 class Launch(c.Structure):
-    _fields_ = fields(("name driver", c.c_char_p), ("flops bytes written", Expr), ("n_phases", c.c_int), ("is_cooperative is_beside", c.c_bool), ("n_args n_variants n_maps", c.c_int),
+    _fields_ = fields(("name driver", c.c_char_p), ("flops bytes written", Expr), ("n_phases", c.c_int), ("is_cooperative is_beside is_once", c.c_bool), ("n_args n_variants n_maps", c.c_int),
                       ("maps args variants", c.c_void_p))
 
 
