@@ -59,13 +59,17 @@ static void mark_below(const struct kernel *k, const struct value *factor, bool 
             is_below[k->values[i]->args[a]->id] = true;
 }
 
-/* Whether exponentials, and rows of something reduced along t, are among what is marked: the weights of a softmax. */
-static bool has_weights(const struct kernel *k, const bool *is_below, int t) {
+/* Whether exponentials, and rows of something reduced along t, are among what is marked: the weights of a softmax. So
+ * are they where a contraction among it sums over a label that `other`, which is weighed with them, has: then a
+ * gradient weighs what a forward took them of, with rows that it has stored. */
+static bool has_weights(const struct kernel *k, const bool *is_below, int t, const struct value *other) {
     bool has_rows = false, has_exp = false;
     for (int i = 0; i < k->n_values; i++) {
         const struct value *v = k->values[i];
-        has_exp |= is_below[i] && v->kind == V_OP && (v->op == O_EXP || v->op == O_EXP2);
-        has_rows |= is_below[i] && v->kind == V_REDUCE && !is_contraction(v) && v->n_reduced == 1 && v->reduced[0] == t;
+        if (!is_below[i]) continue;
+        has_exp |= v->kind == V_OP && (v->op == O_EXP || v->op == O_EXP2);
+        has_rows |= v->kind == V_REDUCE && !is_contraction(v) && v->n_reduced == 1 && v->reduced[0] == t;
+        for (int r = 0; is_contraction(v) && r < v->n_reduced; r++) has_rows |= value_has_axis(other, v->reduced[r]);
     }
     return has_rows && has_exp;
 }
@@ -79,7 +83,7 @@ static void guess_head(const struct kernel *k, const struct value *v, bool *is_b
         int t = v->n_reduced ? v->reduced[0] : -1;
         bool is_chain = false;
         mark_below(k, middle, is_below);
-        bool is_weighted = has_weights(k, is_below, t);
+        bool is_weighted = has_weights(k, is_below, t, other);
         for (int i = 0; is_weighted && i < k->n_values; i++) {
             const struct value *first = k->values[i];
             if (!is_below[i] || !is_contraction(first) || !value_has_axis(first, t) || !is_own(first, t)) continue;

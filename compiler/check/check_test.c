@@ -14,6 +14,7 @@ struct test_block { /* being checked */
     const struct ast_item *item;
     const struct ast_item *kernel; /* declares what the kernel takes; of a grad the kernel it is taken of */
     bool is_grad;                  /* the kernel takes a derivative by each output as well: dy for y */
+    const struct ast_ids *saved;   /* ahead of these, outputs that it takes as inputs */
     struct block_place *places;          /* of labels in the declaration */
     int n_places;
     struct fx_test test;           /* what has been understood so far, but for the lists */
@@ -126,6 +127,9 @@ struct taken { /* an input of the kernel */
 static struct taken input_at(const struct test_block *b, int i) {
     for (const struct ast_param *p = b->kernel->params; p; p = p->next)
         if (i-- == 0) return (struct taken){check_cstr(b->c, p->name), &p->type};
+    for (const struct ast_ids *id = b->saved; id; id = id->next)
+        for (const struct ast_param *p = b->kernel->outs; p; p = p->next)
+            if (name_eq(p->name, id->name) && i-- == 0) return (struct taken){check_cstr(b->c, p->name), &p->type};
     for (const struct ast_param *p = b->is_grad ? b->kernel->outs : NULL; p; p = p->next)
         if (i-- == 0) return (struct taken){arena_printf(&b->c->cx->arena, "d" NAME_FMT, NAME_ARG(p->name)), &p->type};
     return (struct taken){0};
@@ -421,7 +425,7 @@ static void refuse_kernel(struct checker *c, const struct ast_item *item) {
 static void check_block(struct checker *c, struct program *p, const struct ast_item *item) {
     struct test_block b = {.c = c, .item = item, .kernel = find_kernel(c, item->name)};
     b.is_grad = b.kernel && b.kernel->kind == ITEM_GRAD;
-    if (b.is_grad) b.kernel = find_kernel(c, b.kernel->grad_of);
+    if (b.is_grad) b.saved = b.kernel->saved, b.kernel = find_kernel(c, b.kernel->grad_of);
     if (!b.kernel || b.kernel->kind != ITEM_KERNEL) {
         refuse_kernel(c, item);
         return;

@@ -151,7 +151,7 @@ struct ast_item {
     struct ast_attr *attrs;
     struct ast_stmt *body;     /* kernel; fn with `{}` */
     struct name grad_of;
-    struct ast_ids *wrt;
+    struct ast_ids *wrt, *saved;
     struct ast_entry *entries; /* test, bench */
     struct ast_item *next;
 };

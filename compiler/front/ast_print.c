@@ -403,6 +403,7 @@ static void tree_item(struct buf *out, const struct ast_item *i) {
     if (i->kind == ITEM_INCLUDE) buf_printf(out, " \"" NAME_FMT "\"", NAME_ARG(i->path));
     if (i->kind == ITEM_GRAD) buf_printf(out, " " NAME_FMT, NAME_ARG(i->grad_of));
     if (i->wrt) tree_ids(out, "wrt", i->wrt);
+    if (i->saved) tree_ids(out, "saved", i->saved);
     if (i->axis_params) tree_ids(out, "axes", i->axis_params);
     if (i->kernel_axes) tree_axes(out, "axes", i->kernel_axes);
     tree_params(out, "param", i->params, i->kind == ITEM_KERNEL);

@@ -378,7 +378,7 @@ static void add_item(struct parse *p, struct ast_item *i) {
     p->last = i;
 }
 
-/* `grad` and `wrt` are words of one place only, so elsewhere they are names. */
+/* `grad`, `wrt` and `saved` are words of one place only, so elsewhere they are names. */
 static void expect_word(struct parse *p, const struct token *t, const char *word) {
     if (name_is(name_of(t), word)) return;
     diag_error(p->cx, span_of(p, t), D_SYNTAX, "expected `%s`, found `%.*s`", word, (int)t->len, t->s);
@@ -449,14 +449,18 @@ kernel_name(A) ::= KERNEL(T) ID(N) kernel_axes(X) LPAREN. {
     A = item(p, ITEM_KERNEL, T, N, span_of(p, N));
     A->kernel_axes = FIRST(X);
 }
-item(A) ::= KERNEL(T) ID(N) ASSIGN ID(G) LPAREN ID(F) COMMA ID(Q) COLON ids(L) RPAREN(Z) with(W). {
+item(A) ::= KERNEL(T) ID(N) ASSIGN ID(G) LPAREN ID(F) COMMA ID(Q) COLON ids(L) saved(X) RPAREN(Z) with(W). {
     expect_word(p, G, "grad");
     expect_word(p, Q, "wrt");
     A = item(p, ITEM_GRAD, T, N, span_of(p, Z));
     A->grad_of = name_of(F);
     A->wrt = FIRST(L);
+    A->saved = FIRST(X);
     A->attrs = FIRST(W);
 }
+%type saved {struct ast_ids *}
+saved(A) ::= . { A = NULL; }
+saved(A) ::= COMMA ID(Q) COLON ids(L). { expect_word(p, Q, "saved"); A = L; }
 item(A) ::= TEST(T) ID(N) LBRACE entries(E) RBRACE(Z). { A = item(p, ITEM_TEST, T, N, span_of(p, Z)); A->entries = FIRST(E); }
 item(A) ::= BENCH(T) ID(N) LBRACE entries(E) RBRACE(Z). { A = item(p, ITEM_BENCH, T, N, span_of(p, Z)); A->entries = FIRST(E); }
 

@@ -162,6 +162,56 @@ static int wanted_param(
     return -1;
 }
 
+/* Parameter number `param` of k, as it is read. */
+static struct value *load(struct grad *g, int param) {
+    const struct param *p = &g->k->params[param];
+    struct value *d = check_new_value(g->c, V_LOAD, NULL);
+    d->span = p->ast->span;
+    d->param = param;
+    d->name = p->ast->name;
+    d->dtype = fx_compute_type(p->dtype);
+    d->natural = p->dtype;
+    d->n_axes = p->n_axes;
+    memcpy(d->axes, p->axes, (size_t)p->n_axes * sizeof *p->axes);
+    return d;
+}
+
+/* The outputs behind `saved:` as inputs behind those of f. */
+static void add_saved(struct grad *g, const struct ast_item *item, const struct kernel *f) {
+    struct cx *cx = g->c->cx;
+    for (const struct ast_ids *id = item->saved; id; id = id->next) {
+        const struct param *o = NULL;
+        bool is_twice = false;
+        for (const struct ast_ids *other = item->saved; other != id; other = other->next)
+            is_twice |= name_eq(other->name, id->name);
+        for (int i = 0; i < f->n_params; i++)
+            if (f->params[i].is_output && name_eq(f->params[i].ast->name, id->name)) o = &f->params[i];
+        if (is_twice) {
+            diag_error(cx, id->span, D_REDEFINED, NAME_FMT " is saved twice", NAME_ARG(id->name));
+        } else if (!o) {
+            diag_error(cx, id->span, D_UNKNOWN_NAME, NAME_FMT " has no output named " NAME_FMT,
+                NAME_ARG(item->grad_of), NAME_ARG(id->name));
+            diag_fix(cx, "name outputs of " NAME_FMT ": its inputs are read as they are", NAME_ARG(item->grad_of));
+        } else if (o->is_input || o->placed) {
+            diag_error(cx, id->span, D_GRADIENT, NAME_FMT " is stored over what was there: it is no saved output",
+                NAME_ARG(id->name));
+        } else {
+            add_param(g, o, o->name, false);
+        }
+    }
+}
+
+/* Loads of them. */
+static void load_saved(struct grad *g, const struct kernel *f, int n_inputs) {
+    for (int param = n_inputs; param < g->k->n_saved; param++) {
+        const struct param *o = f->params;
+        while (o->is_input || strcmp(o->name, g->k->params[param].name) != 0) o++;
+        struct value *d = load(g, param);
+        PUSH(&g->c->cx->arena, g->saved, g->n_saved) =
+            (struct grad_saved){.value = g->k->values[o->result->id], .load = d};
+    }
+}
+
 static bool read_wanted(struct grad *g, const struct ast_item *item, bool *is_wanted, int n_inputs) {
     bool ok = true;
     for (const struct ast_ids *id = item->wrt; id; id = id->next) {
@@ -197,14 +247,7 @@ static int seed(struct grad *g, const struct kernel *f) {
         int param = g->k->n_params;
         add_param(g, o, fresh_name(g, o->name), false);
         if (!o->result || !g->is_active[o->result->id]) continue;
-        struct value *d = check_new_value(g->c, V_LOAD, NULL), *v = g->k->values[o->result->id];
-        d->span = o->ast->span;
-        d->param = param;
-        d->name = g->k->params[param].ast->name;
-        d->dtype = fx_compute_type(o->dtype);
-        d->natural = o->dtype;
-        d->n_axes = o->n_axes;
-        memcpy(d->axes, o->axes, (size_t)o->n_axes * sizeof *o->axes);
+        struct value *d = load(g, param), *v = g->k->values[o->result->id];
         if (o->placed) {
             seed_placed(g, o, d);
             continue;
@@ -250,10 +293,15 @@ static void prune(struct kernel *k) {
 
 static void differentiate(
     struct grad *g, const struct ast_item *item, const struct kernel *f, const struct ast_expr *whole) {
-    int n_inputs = g->k->n_saved = g->k->n_params;
+    int n_inputs = g->k->n_params;
     bool *is_wanted = NEW_ARRAY(&g->c->cx->arena, bool, n_inputs + 1);
     if (!read_wanted(g, item, is_wanted, n_inputs)) return;
+    add_saved(g, item, f);
+    if (g->c->cx->n_errors) return;
+    g->k->n_saved = g->k->n_params;
     copy_values(g, f);
+    load_saved(g, f, n_inputs);
+    grad_find_saved(g);
     g->is_active = NEW_ARRAY(&g->c->cx->arena, bool, f->n_values + 1);
     g->adjoints = NEW_ARRAY(&g->c->cx->arena, struct adjoint, f->n_values + 1);
     for (int i = 0; i < g->n_forward; i++) g->is_active[i] = is_active(g, g->k->values[i], is_wanted);
@@ -264,14 +312,16 @@ static void differentiate(
     }
     for (int i = g->n_forward - 1; i >= 0 && !g->c->cx->n_errors; i--) {
         const struct adjoint *a = &g->adjoints[i];
-        if (!a->has_pending && !a->sum) continue;
-        set_source(g, g->k->values[i], whole);
-        propagate(g, g->k->values[i]);
+        struct value *v = g->k->values[i];
+        set_source(g, v, whole);
+        grad_end_rows(g, v);
+        if ((a->has_pending || a->sum) && !grad_by_rows(g, v)) propagate(g, v);
     }
     if (g->c->cx->n_errors) return;
     g->at = whole;
     g->c->call_span = item->span;
     store_gradients(g, item, n_inputs);
+    grad_read_saved(g);
     prune(g->k);
 }
 

@@ -27,6 +27,19 @@ struct adjoint { /* of a value of the kernel differentiated */
     struct value *sum;      /* of the contributions, where there are several or one was asked for */
 };
 
+struct grad_saved { /* an output of the kernel differentiated that the gradient takes as an input */
+    struct value *value, *load; /* what the forward computes of it; the input */
+};
+
+struct grad_rows { /* of a saved log-sum-exp */
+    struct value *x;              /* what its exponentials are taken of */
+    const struct value *log_sum;  /* what the forward computes of it */
+    struct value *exp;            /* exp(x - l), l the input */
+    int n_axes, axes[MAX_AXES];   /* labels of a row */
+    struct value *of_elements;    /* adjoints of the exponentials over their sums so far, or NULL */
+    struct value *of_row;         /* that of l less what a row adds up of those, times the exponentials */
+};
+
 struct grad {
     struct checker *c;           /* c->k is the kernel being made */
     struct kernel *k;
@@ -34,6 +47,11 @@ struct grad {
     int n_forward;               /* values of k that are the other kernel's: those below this id */
     bool *is_active;             /* by id of those: a float that depends on a parameter asked for */
     struct adjoint *adjoints;    /* likewise */
+    int n_saved, n_rows;
+    struct grad_saved *saved;
+    struct grad_rows *rows;
+    int *same;                   /* with saved outputs, by id of those: the first one that is the same */
+    int *quotient_of;            /* likewise: of an exponential over the sum of its row, the number of those rows + 1 */
 };
 
 /* ---- grad_product.c ---- */
@@ -63,6 +81,16 @@ void grad_add(struct grad *g, struct value *v, const struct adjoint_product *p);
 void grad_add_value(struct grad *g, struct value *v, struct value *adjoint);
 /* The adjoint of v as one value, or NULL where there is none. */
 struct value *grad_adjoint(struct grad *g, const struct value *v);
+
+/* ---- grad_saved.c ---- */
+/* Finds what the saved outputs are good for, ahead of the walk. */
+void grad_find_saved(struct grad *g);
+/* Takes the adjoint of v, where v is a log-sum-exp that is saved, or an exponential over the sum of such a row. */
+bool grad_by_rows(struct grad *g, struct value *v);
+/* Adds to the adjoint of x what was taken so. */
+void grad_end_rows(struct grad *g, struct value *x);
+/* Has saved outputs read in the place of what they were, behind the walk; leaves the values that an output depends on. */
+void grad_read_saved(struct grad *g);
 
 /* ---- grad_rule.c ---- */
 void grad_pointwise(struct grad *g, struct value *v);

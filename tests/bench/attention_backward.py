@@ -1,6 +1,6 @@
-"""Gradients of an attention by q, k and v, those of `grad` beside cuDNN's and FlashAttention's, which read what their forwards have saved.
+"""Gradients of an attention by q, k and v, those of `grad` beside cuDNN's and FlashAttention's, all of which read what their forwards have saved.
 
-    python3 tests/bench/attention_backward.py [--lib FILE] [--rounds N]
+    python3 tests/bench/attention_backward.py [--lib FILE] [--rounds N] [--anew]
 
 Needs PyTorch and a GPU, and build/libfx.so. The last head is compared with float64; the L2 cache is flushed ahead of each launch; the median of the rounds, interleaved, is taken.
 """
@@ -16,12 +16,20 @@ from torch.nn.functional import scaled_dot_product_attention
 import libfx
 
 SPEC = """
-kernel causal(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], scale: f32) -> y: bf16[B,H,S,E] {
-  y = softmax[T](where(idx(T) <= idx(S), (q @ k) * scale, -inf)) @ v
+kernel causal(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], scale: f32) -> (y: bf16[B,H,S,E], l: f32[B,H,S]) {
+  s = where(idx(T) <= idx(S), (q @ k) * scale, -inf)
+  l = logsumexp[T](s)
+  y = softmax[T](s) @ v
 }
-kernel causal_bwd = grad(causal, wrt: q, k, v)
-kernel full(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], scale: f32) -> y: bf16[B,H,S,E] { y = softmax[T]((q @ k) * scale) @ v }
-kernel full_bwd = grad(full, wrt: q, k, v)
+kernel causal_bwd = grad(causal, wrt: q, k, v, saved: y, l)
+kernel full(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], scale: f32) -> (y: bf16[B,H,S,E], l: f32[B,H,S]) {
+  s = (q @ k) * scale
+  l = logsumexp[T](s)
+  y = softmax[T](s) @ v
+}
+kernel full_bwd = grad(full, wrt: q, k, v, saved: y, l)
+kernel causal_anew = grad(causal, wrt: q, k, v)
+kernel full_anew = grad(full, wrt: q, k, v)
 """
 CASES = [dict(B=4, H=16, S=4096, D=128), dict(B=4, H=32, S=2048, D=64)]
 
@@ -35,6 +43,19 @@ def expected(a, is_causal):
     p = torch.softmax(s, -1)
     ds = p * (dy @ v.t() - (dy * (p @ v)).sum(-1, keepdim=True)) * a["scale"]
     return dict(dq=ds @ k, dk=ds.t() @ q, dv=p.t() @ dy)
+
+
+def stored(a, is_causal):
+    """What the forward stores beside: y, and the logarithms of the rows' sums, a head at a time."""
+    y, l = torch.empty_like(a["q"]), torch.empty(a["q"].shape[:3], device="cuda")
+    for b in range(y.shape[0]):
+        for h in range(y.shape[1]):
+            s = (a["q"][b, h].float() @ a["k"][b, h].float().t()) * a["scale"]
+            if is_causal:
+                s.masked_fill_(torch.ones_like(s, dtype=torch.bool).triu(1), float("-inf"))
+            l[b, h] = torch.logsumexp(s, -1)
+            y[b, h] = (torch.softmax(s, -1) @ a["v"][b, h].float()).bfloat16()
+    return dict(y=y, l=l, dl=torch.zeros_like(l))
 
 
 def ours(context, lib, path, name, extents, a):
@@ -75,6 +96,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--lib", default=str(libfx.ROOT / "build/libfx.so"))
     p.add_argument("--rounds", type=int, default=11)
+    p.add_argument("--anew", action="store_true", help="also gradients that compute anew what the forward could have saved")
     args = p.parse_args()
     path = pathlib.Path(tempfile.mkdtemp()) / "backward.fx"
     path.write_text(SPEC)
@@ -86,8 +108,9 @@ def main():
         shape = [case[n] for n in "BHSD"]
         a = {n: torch.randn(shape, device="cuda", dtype=torch.bfloat16) for n in ("q", "k", "v", "dy")}
         a["scale"] = case["D"] ** -0.5
-        for name in ("causal_bwd", "full_bwd"):
-            is_causal = name == "causal_bwd"
+        for name in ("causal_bwd", "full_bwd") + (("causal_anew", "full_anew") if args.anew else ()):
+            is_causal = name.startswith("causal")
+            a.update(stored(a, is_causal))
             want = expected(a, is_causal)
             go, entries, results = ours(context, lib, path, name, extents, a)
             go()

@@ -37,3 +37,32 @@ kernel walks(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N]) -> (o: bf16[S,N], d: f32[
 test walks { S=20 T=24 D=16 N=16 }
 test walks { S=200 T=130 D=64 N=64 }
 test walks { S=70 T=300 D=128 N=128 }
+# what the forward has stored: no row is reduced over T, and its sum times v is read
+kernel saved_attn(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], scale: f32) -> (y: bf16[B,H,S,E], l: f32[B,H,S]) {
+  s = where(idx(T) <= idx(S), (q @ k) * scale, -inf)
+  l = logsumexp[T](s)
+  y = softmax[T](s) @ v
+}
+kernel saved_attn_bwd = grad(saved_attn, wrt: q, k, v, saved: y, l) with { kernels: 4 }
+test saved_attn_bwd { B=1 H=1 S=20 T=24 D=16 E=16 scale=0.2 }
+test saved_attn_bwd { B=1 H=2 S=70 T=136 D=64 E=64 scale=0.2 }
+test saved_attn_bwd { B=2 H=2 S=300 T=300 D=128 E=128 scale=0.1 }
+test saved_attn_bwd { B=1 H=2 S=300 T=500 D=64 E=64 scale=0.1 k.init: outlier(0,1000) }
+kernel saved_full(q: f16[B,H,S,D], k: f16[B,H,T,D], v: f16[B,H,T,E], scale: f32) -> (y: f16[B,H,S,E], l: f32[B,H,S]) {
+  s = (q @ k) * scale
+  l = logsumexp[T](s)
+  y = softmax[T](s) @ v
+}
+kernel saved_full_bwd = grad(saved_full, wrt: q, k, v, saved: y, l)
+test saved_full_bwd { B=1 H=1 S=20 T=24 D=16 E=8 scale=0.2 }
+test saved_full_bwd { B=1 H=2 S=70 T=130 D=40 E=64 scale=0.2 }
+test saved_full_bwd { B=1 H=2 S=200 T=330 D=128 E=64 scale=0.1 }
+kernel capped(q: bf16[B,H,R,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], bias: f32[R], scale: f32) -> (y: bf16[B,H,R,S,E], l: f32[B,H,R,S]) {
+  s = where(idx(T) <= idx(S), tanh((q @[D] k) * scale) * 5 + bias, -inf)
+  m = max[T](s)
+  r = sum[T](exp(s - m))
+  y = (exp(s - m) / r) @[T] v
+  l = m + log(r)
+}
+kernel capped_bwd = grad(capped, wrt: q, k, v, bias, saved: y, l)
+test capped_bwd { B=1 H=2 R=2 S=130 T=130 D=64 E=64 scale=0.2 }

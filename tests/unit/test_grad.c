@@ -370,6 +370,73 @@ START_TEST(rules) {
 }
 END_TEST
 
+/* ---- what the forward has stored ---- */
+
+static const struct {
+    const char *body, *wrt, *saved, *extents;
+} saved_cases[] = {
+    {"(q: f64[H,S,D], k: f64[H,T,D], v: f64[H,T,E], c: f64) -> (y: f64[H,S,E], l: f64[H,S]) {\n"
+     "s = where(idx(T) <= idx(S), (q @ k) * c, -inf)\n l = logsumexp[T](s)\n y = softmax[T](s) @ v }",
+        "q, k, v, c", "y, l", "H=2 S=3 T=4 D=2 E=3"},
+    {"(q: f64[H,S,D], k: f64[H,T,D], v: f64[H,T,E]) -> (y: f64[H,S,E], l: f64[H,S]) {\n"
+     "y = softmax[T](q @ k) @ v\n l = logsumexp[T](q @ k) }",
+        "q, k, v", "l", "H=2 S=3 T=4 D=2 E=3"},
+    {"(q: f64[S,D], k: f64[T,D], v: f64[T,E], b: f64[S]) -> (l: f64[S], y: f64[S,E], z: f64[S,E]) {\n"
+     "s = tanh(q @ k) + b\n m = max[T](s)\n e = exp(s - m)\n r = sum[T](e)\n l = m + log(r)\n p = e / r\n y = p @ v\n z = (p * p) @ v }",
+        "q, k, v, b", "y, l", "S=3 T=4 D=2 E=3"},
+    {"(x: f64[A,B], w: f64[B]) -> (p: f64[A,B], l: f64[A]) { p = softmax[B](x * w)\n l = logsumexp[B](x * w) }", "x, w", "l, p", "A=3 B=4"},
+    {"(x: f64[A,B], w: f64[B]) -> (h: f64[A,B], z: f64[A]) { h = tanh(x * w)\n z = sum[B](exp(h) * x) }", "x, w", "h", "A=3 B=4"},
+    {"(x: f64[A,B], w: f64[B]) -> (h: f64[A,B], z: f64[A]) { h = tanh(x * w)\n z = sum[B](exp(h) * x) }", "x, w", "z", "A=3 B=4"},
+};
+
+/* The arguments of b, of which those that a lacks are outputs of f. */
+static void give_saved(struct sample *a, struct sample *b, const char *extents) {
+    for (int i = 0, n = 0; i < b->g->n_params; i++) {
+        int from = 0, output = 0;
+        bool is_found = false;
+        if (!b->g->params[i].is_input) continue;
+        for (int j = 0; j < a->g->n_params && !is_found; j++) {
+            if (!a->g->params[j].is_input) continue;
+            is_found = strcmp(a->g->params[j].name, b->g->params[i].name) == 0;
+            if (is_found) b->in[n] = a->in[from];
+            from++;
+        }
+        for (int j = 0; j < a->f->n_params && !is_found; j++) {
+            if (!a->f->params[j].is_output) continue;
+            if (strcmp(a->f->params[j].name, b->g->params[i].name) == 0)
+                evaluate(a, a->f, a->n_in, output, extents, b->in[n].f);
+            output++;
+        }
+        n++;
+    }
+}
+
+START_TEST(saved) {
+    static double want[MAX_ELEMENTS], got[MAX_ELEMENTS];
+    const char *extents = saved_cases[_i].extents;
+    char text[1024];
+    struct sample *a = malloc(sizeof *a), *b = malloc(sizeof *b);
+    ck_assert(a && b);
+    snprintf(text, sizeof text, "kernel f%s\nkernel g = grad(f, wrt: %s)\nkernel h = grad(f, wrt: %s, saved: %s)",
+        saved_cases[_i].body, saved_cases[_i].wrt, saved_cases[_i].wrt, saved_cases[_i].saved);
+    open_sample(a, text, "f", "g", extents, SIGNED, 77);
+    open_sample(b, text, "f", "h", extents, SIGNED, 78);
+    give_saved(a, b, extents);
+    for (int i = 0, o = 0; i < a->g->n_params; i++) {
+        if (!a->g->params[i].is_output) continue;
+        int n = evaluate(a, a->g, count_inputs(a->g), o, extents, want);
+        evaluate(b, b->g, count_inputs(b->g), o++, extents, got);
+        for (int e = 0; e < n; e++)
+            ck_assert_msg(fabs(got[e] - want[e]) <= 1e-10 * (1 + fabs(want[e])), "%s\n%s[%d]: %.15g, anew %.15g", text,
+                a->g->params[i].name, e, got[e], want[e]);
+    }
+    fx_close(a->c);
+    fx_close(b->c);
+    free(a);
+    free(b);
+}
+END_TEST
+
 /* ---- accesses at random ---- */
 
 static const char labels[] = "ABIJK"; /* A and B are the source's */
@@ -611,6 +678,10 @@ static const struct {
     {"kernel f(t: f32[V], s: u64) -> y: f32[S=4] { y = t[V: i64(philox(idx(S), s, 0))] ?? 0 }\nkernel g = grad(f, wrt: t)",
         "FX2050", "t[V: "},
     {"kernel f(x: f32[A], n: i32[A]) -> y: f32[A] { y = x * n }\nkernel g = grad(f, wrt: n)", "FX2051", "n is i32"},
+    {"kernel f(x: f32[A]) -> y: f32[A] { y = x * x }\nkernel g = grad(f, wrt: x, saved: z)", "FX2001", "f has no output named z"},
+    {"kernel f(x: f32[A]) -> y: f32[A] { y = x * x }\nkernel g = grad(f, wrt: x, saved: y, y)", "FX2002", "y is saved twice"},
+    {"kernel f(x: f32[A]) -> y: f32[A] { y = x * x }\nkernel g = grad(f, wrt: x, kept: y)", "FX1004", "expected `saved`"},
+    {"kernel f(x: inout f32[A], z: f32[A]) { x = x * z }\nkernel g = grad(f, wrt: z, saved: x)", "FX2051", "no saved output"},
     {"kernel f(x: f32[A]) -> y: i32[A] { y = i32(x) }\nkernel g = grad(f, wrt: x)", "FX2051",
         "f has no output of floats"},
     {"kernel f(x: f32[A]) -> y: f32[A] { y = x }\nkernel g = grad(f, wrt: z)", "FX2001", "f has no input named z"},
@@ -664,6 +735,7 @@ int main(void) {
     tcase_add_loop_test(t, ops, 0, N_OPS);
     tcase_add_loop_test(t, every_op_has_a_derivative, 0, N_OPS);
     tcase_add_loop_test(t, rules, 0, sizeof cases / sizeof *cases);
+    tcase_add_loop_test(t, saved, 0, sizeof saved_cases / sizeof *saved_cases);
     tcase_add_loop_test(t, random_accesses, 0, N_ACCESSES / ACCESSES_A_TEST);
     tcase_add_test(t, second_order);
     tcase_add_loop_test(t, chosen_values, 0, sizeof points / sizeof *points);

@@ -62,12 +62,13 @@ class Module:
     def __iter__(self):
         return iter(self._kernels)
 
-    def gradient(self, name, wrt):
-        """The gradient of a kernel by the inputs named, as a Kernel: it takes the inputs, then an adjoint for each output of floats, and gives one for each of wrt."""
+    def gradient(self, name, wrt, saved=()):
+        """The gradient of a kernel by the inputs named, as a Kernel: it takes the inputs, then the outputs named in saved, then an adjoint for each output of floats, and gives
+        one for each of wrt."""
         taken, own = set(self._kernels), f"{name}_bwd"
         while own in taken:
             own += "_"
-        return Module(f"{self.text}\nkernel {own} = grad({name}, wrt: {', '.join(wrt)})\n", self.defines, self.dynamic, self.name)[own]
+        return Module(f"{self.text}\nkernel {own} = grad({name}, wrt: {', '.join(wrt)}{', saved: ' + ', '.join(saved) if saved else ''})\n", self.defines, self.dynamic, self.name)[own]
 
 
 class Param:

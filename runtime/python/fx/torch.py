@@ -15,9 +15,10 @@ from ._library import Error
 _count = itertools.count()
 
 
-def op(kernel, wrt=None, name=None):
+def op(kernel, wrt=None, name=None, saved=None):
     """A kernel -> an operator `fx::NAME` (name, else the kernel's with a number), called with the inputs in their order or by name; scalars with a default may be left out.
-    wrt: inputs that gradients pass to; the backward kernel is the spec's gradient by them, compiled when first needed."""
+    wrt: inputs that gradients pass to; the backward kernel is the spec's gradient by them, compiled when first needed.
+    saved: outputs that are kept for it, and that it reads."""
     if not isinstance(kernel, Kernel):
         raise Error(f"op takes a kernel, as m.linear, not {type(kernel).__name__}")
     wrt = list(wrt or [])
@@ -28,8 +29,12 @@ def op(kernel, wrt=None, name=None):
     if wrt and any(p.is_inout for p in kernel.inputs):
         raise Error(f"{kernel.name} changes an `inout` tensor: gradients do not pass through what is changed in place")
     forward = _define(kernel, name or f"{kernel.name}_{next(_count)}")
+    saved, outputs = list(saved or []), [p.name for p in kernel.outputs]
+    for o in saved:
+        if o not in outputs:
+            raise Error(f"saved: {o} is no output of {kernel.name}: {', '.join(outputs)}")
     if wrt:
-        _derive(forward, kernel, wrt)
+        _derive(forward, kernel, wrt, saved)
     return forward
 
 
@@ -102,21 +107,22 @@ def _output_shapes(kernel, tensors):
     return shapes
 
 
-def _derive(forward, kernel, wrt):
-    gradient = kernel.module.gradient(kernel.name, wrt)
+def _derive(forward, kernel, wrt, saved):
+    gradient = kernel.module.gradient(kernel.name, wrt, saved)
     backward = _define(gradient, f"{forward._name}_bwd")
     floats = [i for i, p in enumerate(kernel.outputs) if p.is_float]
     position = {p.name: i for i, p in enumerate(kernel.inputs)}
 
     def setup(ctx, inputs, output):
-        ctx.save_for_backward(*[a for a, p in zip(inputs, kernel.inputs) if not p.is_scalar])
-        ctx.scalars = [a for a, p in zip(inputs, kernel.inputs) if p.is_scalar]
         outs = output if isinstance(output, (tuple, list)) else (output,)
+        named = {p.name: o for p, o in zip(kernel.outputs, outs)}
+        ctx.save_for_backward(*[a for a, p in zip(inputs, kernel.inputs) if not p.is_scalar], *[named[o] for o in saved])
+        ctx.scalars = [a for a, p in zip(inputs, kernel.inputs) if p.is_scalar]
         ctx.shapes = [(outs[i].shape, outs[i].dtype, outs[i].device) for i in floats]
 
     def derive(ctx, *adjoints):
-        saved, scalars = iter(ctx.saved_tensors), iter(ctx.scalars)
-        args = [next(scalars) if p.is_scalar else next(saved) for p in kernel.inputs]
+        tensors, scalars = iter(ctx.saved_tensors), iter(ctx.scalars)
+        args = [next(scalars) if p.is_scalar else next(tensors) for p in kernel.inputs] + list(tensors)
         for i, (shape, dtype, device) in zip(floats, ctx.shapes):
             d = adjoints[i]
             args.append(torch.zeros(shape, dtype=dtype, device=device) if d is None else d.contiguous())
