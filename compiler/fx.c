@@ -27,7 +27,7 @@ struct fx_compilation {
     struct unit *unit;
     struct fx_plan *plan;
     struct buf dump;
-    const char *messages, *messages_json;
+    const char *messages, *messages_json, *messages_sarif;
     fx_status last; /* of the last call that fx_last_status is about */
 };
 
@@ -251,6 +251,19 @@ const char *fx_messages_json(const fx_compilation *c) {
     }
     end(own, true);
     return own->messages_json;
+}
+
+const char *fx_messages_sarif(const fx_compilation *c) {
+    fx_compilation *own = begin(c);
+    if (!own || setjmp(own->cx.oom)) return NULL;
+    if (!own->messages_sarif) {
+        struct buf b;
+        buf_init(&b, &own->cx.arena);
+        diag_sarif(&own->cx, &b);
+        own->messages_sarif = b.s;
+    }
+    end(own, true);
+    return own->messages_sarif;
 }
 
 /* Apart from its caller, so that no variable of it lives across the longjmp. `given` is as the caller has it, o what of

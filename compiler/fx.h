@@ -74,10 +74,9 @@ fx_status fx_compile(const char *text, size_t len, const char *file, const struc
 /* NULL is allowed. The plan and every text of the compilation die with it,
  * what fx_prepare made of the plan does not. */
 void fx_close(fx_compilation *c);
-/* What became of the last of these calls on c: fx_messages_json, fx_definition, fx_receipt, fx_predict,
- * fx_ablations, fx_text.
- * FX_OK; FX_ERR_USAGE where there is no such thing; FX_ERR_NOMEM. It tells the one NULL or 0 from the other. Before the
- * first of them, what fx_compile returned; of NULL FX_ERR_NOMEM. */
+/* What became of the last of these calls on c: fx_messages_json, fx_messages_sarif, fx_definition, fx_receipt,
+ * fx_predict, fx_ablations, fx_text. FX_OK; FX_ERR_USAGE where there is no such thing; FX_ERR_NOMEM. It tells the one
+ * NULL or 0 from the other. Before the first of them, what fx_compile returned; of NULL FX_ERR_NOMEM. */
 fx_status fx_last_status(const fx_compilation *c);
 
 /* Errors and warnings as text, "" when there are none. Valid until fx_close. */
@@ -88,6 +87,9 @@ const char *fx_messages(const fx_compilation *c);
  * rather than the text has null for code, title, and place. Valid until fx_close; NULL when memory runs out. It is
  * printed into the compilation: one thread at a time. */
 const char *fx_messages_json(const fx_compilation *c);
+/* The same as a SARIF 2.1.0 log of one run: a result on a line of its own, its fix behind the message. As
+ * fx_messages_json. */
+const char *fx_messages_sarif(const fx_compilation *c);
 /* The plan, or NULL when the compilation failed. */
 const struct fx_plan *fx_get_plan(const fx_compilation *c);
 

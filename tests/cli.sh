@@ -246,6 +246,35 @@ expect 1 "$fxc" --diagnostics-format=json include.fx
 holds array_of 1
 expect 3 "$fxc" --diagnostics-format=json missing.fx
 says err '^fxc: '
+
+group sarif
+# A log of N results, a line each, whose text is a JSON document where there is a Python to say so.
+log_of() { # N
+    [ "$(head -c 18 err)" = '{"version":"2.1.0"' ] && [ "$(tail -c 5 err)" = ']}]}' ] && [ "$(grep -c '^{.*"level":"' err)" = "$1" ] || return 1
+    ! command -v python3 >/dev/null || python3 -c 'import json, sys
+run = json.load(open("err"))["runs"][0]
+rules = [r["id"] for r in run["tool"]["driver"]["rules"]]
+assert len(run["results"]) == int(sys.argv[1]) and all("ruleId" not in r or rules[r["ruleIndex"]] == r["ruleId"] for r in run["results"])' "$1"
+}
+expect 0 "$fxc" --diagnostics-format=sarif scale.fx two.fx
+holds log_of 0
+expect 1 "$fxc" --diagnostics-format=sarif broken.fx scale.fx broken.fx
+holds log_of 2
+says err '^{"ruleId":"FX2001","ruleIndex":[0-9]*,"level":"error","message":{"text":".*"uri":"broken.fx"},"region":{"startLine":1,"startColumn":.*"byteOffset":'
+expect 2 "$fxc" --diagnostics-format=sarif -k none scale.fx
+holds log_of 1
+mkdir -p 'a b'
+cp broken.fx 'a b/ä%.fx'
+expect 1 "$fxc" --diagnostics-format=sarif 'a b/ä%.fx'
+says err '"uri":"a%20b/%C3%A4%25.fx"'
+for sub in run check explain annotate; do
+    expect 1 "$fxc" $sub --diagnostics-format=sarif "$PWD/broken.fx"
+    holds log_of 1
+    says err '"uri":"file:///'
+done
+expect 2 "$fxc" --diagnostics-format=sarif --dump-after=all scale.fx
+says err 'both write to stderr'
+rm -rf 'a b'
 rm -f scale.cu two.cu include.fx
 only $files
 

@@ -125,6 +125,14 @@ const char *diag_code_title(enum diag_code code); /* one line of what it means *
 void diag_print(const struct cx *cx, struct buf *out);
 /* The same as a JSON array, a message a line; fx_messages_json in fx.h says what is in it. */
 void diag_json(const struct cx *cx, struct buf *out);
+/* The same as a SARIF 2.1.0 log of one run (diag_sarif.c). */
+void diag_sarif(const struct cx *cx, struct buf *out);
+struct diag_region { /* where a span stands, from 1, in code points; the end is past the last */
+    const char *file; /* NULL: nowhere */
+    int line, column, end_line, end_column;
+    uint32_t byte_offset, byte_length;
+};
+struct diag_region diag_region(const struct cx *cx, struct span at);
 int span_line(const struct cx *cx, struct span at); /* 1-based */
 const char *span_text(
     struct cx *cx, struct span at); /* what was written there, on one line, the first of it where it is long */

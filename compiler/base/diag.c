@@ -214,20 +214,32 @@ static void known_int(struct json *j, const char *key, bool is_known, int64_t va
     else json_null(j);
 }
 
-static void json_place(const struct cx *cx, struct json *j, struct span at) {
+struct diag_region diag_region(const struct cx *cx, struct span at) {
     struct diag_place p = find_place(cx, at);
     size_t len = p.file ? p.file->len : 0;
+    if (!p.file) return (struct diag_region){.line = 1};
     if (at.start > len) at.start = (uint32_t)len;
     if (at.len > len - at.start) at.len = (uint32_t)len - at.start;
     struct span end = {.start = at.start + at.len, .file = at.file};
     struct diag_place past = find_place(cx, end);
-    json_member_text(j, "file", p.file ? p.file->name : NULL);
-    known_int(j, "line", p.file, p.line);
-    known_int(j, "column", p.file, p.file ? column_of(p, at) : 0);
-    known_int(j, "end_line", p.file, past.line);
-    known_int(j, "end_column", p.file, p.file ? column_of(past, end) : 0);
-    known_int(j, "byte_offset", p.file, at.start);
-    known_int(j, "byte_length", p.file, at.len);
+    return (struct diag_region){.file = p.file->name,
+        .line = p.line,
+        .column = column_of(p, at),
+        .end_line = past.line,
+        .end_column = column_of(past, end),
+        .byte_offset = at.start,
+        .byte_length = at.len};
+}
+
+static void json_place(const struct cx *cx, struct json *j, struct span at) {
+    struct diag_region r = diag_region(cx, at);
+    json_member_text(j, "file", r.file);
+    known_int(j, "line", r.file, r.line);
+    known_int(j, "column", r.file, r.column);
+    known_int(j, "end_line", r.file, r.end_line);
+    known_int(j, "end_column", r.file, r.end_column);
+    known_int(j, "byte_offset", r.file, r.byte_offset);
+    known_int(j, "byte_length", r.file, r.byte_length);
 }
 
 static void json_one(const struct cx *cx, struct json *j, const struct diag *d) {

@@ -23,7 +23,8 @@ static bool take_down(struct reader *r, const char *folder, const char *path) {
     bool is_here = !strcmp(folder, ".");
     size_t n = strlen(folder);
     if (!r->reading) return true;
-    if (asprintf(&whole, "%s%s%s", is_here ? "" : folder, is_here || (n && folder[n - 1] == '/') ? "" : "/", path) < 0) {
+    if (asprintf(&whole, "%s%s%s", is_here ? "" : folder, is_here || (n && folder[n - 1] == '/') ? "" : "/", path) <
+        0) {
         snprintf(r->why_not, sizeof r->why_not, "out of memory");
         return false;
     }
@@ -105,49 +106,56 @@ fx_status compile_request(const struct request *r, const char *arch, bool oracle
     return status;
 }
 
-/* ---- messages: as text when they come, or those of all specs as one JSON array ---- */
+/* ---- messages: as text when they come, or those of all specs as one document ---- */
 
 struct report {
-    bool is_json, is_begun; /* begun: some spec was compiled, so that there is an array */
-    int n;                  /* specs with messages */
+    const char *(*print)(const fx_compilation *); /* NULL: text */
+    const char *list;  /* how the list in a document begins */
+    const char *end;   /* and what stands behind its last line */
+    bool is_begun;     /* some spec was compiled, so that there is a document */
+    int n;             /* specs with messages */
 };
 
 static fx_status report_begin(const struct command *cmd, struct report *r) {
     const char *format = option_value(cmd, OPT_DIAGNOSTICS_FORMAT);
-    *r = (struct report){.is_json = wants_json(cmd)};
-    if (format && strcmp(format, "text") != 0 && !r->is_json)
-        return usage_error(cmd, "--diagnostics-format is text or json, not '%s'", format);
-    if (r->is_json && is_given(cmd, OPT_DUMP_AFTER))
-        return usage_error(cmd, "--dump-after and --diagnostics-format=json both write to stderr");
+    const bool is_sarif = format && !strcmp(format, "sarif");
+    *r = is_sarif          ? (struct report){.print = fx_messages_sarif, .list = "\"results\":[", .end = "]}]}\n"}
+         : wants_json(cmd) ? (struct report){.print = fx_messages_json, .list = "[", .end = "]\n"}
+                           : (struct report){.print = NULL};
+    if (format && strcmp(format, "text") != 0 && !r->print)
+        return usage_error(cmd, "--diagnostics-format is text, json or sarif, not '%s'", format);
+    if (r->print && is_given(cmd, OPT_DUMP_AFTER))
+        return usage_error(cmd, "--dump-after and --diagnostics-format=%s both write to stderr", format);
     return FX_OK;
 }
 
-/* The messages of c; c NULL stands for none. */
-static void report_add(struct report *r, const fx_compilation *c) {
-    const char *json = r->is_json && c ? fx_messages_json(c) : "[]";
-    if (!r->is_json && c) fputs(fx_messages(c), stderr);
-    if (!r->is_json || !json) return;
-    if (!r->is_begun) fputc('[', stderr);
+/* The messages of c, unless they are of no concern. */
+static void report_add(struct report *r, const fx_compilation *c, bool counts) {
+    if (!r->print && counts) fputs(fx_messages(c), stderr);
+    const char *text = r->print ? r->print(c) : NULL;
+    if (!text) return;
+    const char *list = strstr(text, r->list), *body = list ? list + strlen(r->list) : text;
+    size_t len = strlen(body) - strlen(r->end);
+    while (len && body[len - 1] == '\n') len--;
+    if (!r->is_begun) fprintf(stderr, "%.*s", (int)(body - text), text);
     r->is_begun = true;
-    if (json[1] == ']') return;
-    /* What stands between "[" and "\n]\n". */
-    fprintf(stderr, "%s%.*s", r->n++ ? "," : "", (int)strlen(json) - 4, json + 1);
+    if (len && counts) fprintf(stderr, "%s%.*s", r->n++ ? "," : "", (int)len, body);
 }
 
 static void report_end(const struct report *r) {
-    if (r->is_begun) fputs(r->n ? "\n]\n" : "]\n", stderr);
+    if (r->is_begun) fputs(r->n ? "\n" : "", stderr), fputs(r->end, stderr);
 }
 
 bool wants_json(const struct command *cmd) {
     const char *format = option_value(cmd, OPT_DIAGNOSTICS_FORMAT);
-    return format && !strcmp(format, "json");
+    return format && (!strcmp(format, "json") || !strcmp(format, "sarif"));
 }
 
 fx_status report_messages(const struct command *cmd, const fx_compilation *c) {
     struct report report;
     fx_status status = report_begin(cmd, &report);
     if (status != FX_OK) return status;
-    if (c) report_add(&report, c);
+    if (c) report_add(&report, c, true);
     report_end(&report);
     return FX_OK;
 }
@@ -158,7 +166,7 @@ fx_status compile_spec(const struct request *r, const char *arch, bool oracle_on
     *out = NULL;
     if (status != FX_OK) return status;
     status = compile_request(r, arch, oracle_only, out);
-    if (*out) report_add(&report, *out);
+    if (*out) report_add(&report, *out, true);
     report_end(&report);
     if (status == FX_OK) return FX_OK;
     fx_close(*out);
@@ -275,7 +283,7 @@ static fx_status compile_one(
     /* What a later stage refuses is no fault of the stage asked for. */
     bool is_later = status == FX_ERR_COMPILE && fx_text(c, stage->text);
     if (is_later) status = FX_OK;
-    if (c) report_add(report, is_later ? NULL : c);
+    if (c) report_add(report, c, !is_later);
     if (c && is_given(cmd, OPT_DUMP_AFTER) && fx_text(c, FX_TEXT_DUMP)) fputs(fx_text(c, FX_TEXT_DUMP), stderr);
     if (status == FX_OK) status = write_stage(c, stage, to);
     if (status == FX_OK) status = write_dependencies(cmd, &(const char *){to}, 1, input, &reading);

@@ -59,6 +59,7 @@ START_TEST(compilations_that_are_null) {
     ck_assert_int_eq(fx_last_status(NULL), FX_ERR_NOMEM);
     ck_assert_str_eq(fx_messages(NULL), "");
     ck_assert_ptr_null(fx_messages_json(NULL));
+    ck_assert_ptr_null(fx_messages_sarif(NULL));
     ck_assert_ptr_null(fx_get_plan(NULL));
     ck_assert_int_eq(fx_definition(NULL, "f", lines, 1), 0);
     ck_assert_ptr_null(fx_receipt(NULL, FX_FORMAT_TEXT, NULL));
