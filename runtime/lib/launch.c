@@ -6,14 +6,6 @@
 
 #include "lib/runtime.h"
 
-struct ready { /* a launch, computed */
-    bool takes_maps, starts_early;
-    const struct module_entry *entry; /* NULL: nothing to do */
-    int block, cluster;
-    unsigned grid, shared_bytes;
-    bool is_cooperative;       /* all blocks are resident at once */
-};
-
 int stage_choose(const struct stage *s, const struct fx_launch *l, const struct fx_env *env) {
     if (s->pinned >= 0) return fx_expr_holds(&l->variants[s->pinned].needs, env) ? s->pinned : -1;
     return fx_choose_compiled(l, env, s->compiled);
@@ -120,20 +112,6 @@ static fx_status check_workspace(const fx_prepared *p, const fx_constants *c, co
     return FX_OK;
 }
 
-/* Where buffers are: in the workspace, which is checked, or with the constants. */
-static fx_status place_buffers(const fx_prepared *p, const fx_constants *c, const struct fx_partition *taken,
-    const struct bound *b, const struct fx_env *env, void *workspace, size_t n_bytes, uint64_t *buffers) {
-    const struct fx_kernel *k = p->kernel;
-    size_t offsets[FX_MAX_BUFFERS], kept[FX_MAX_BUFFERS], needed, ignored;
-    if (!measure(p, taken, env, c != NULL, offsets, &needed)) return no_size(p);
-    fx_status status = check_workspace(p, c, b, workspace, n_bytes, needed);
-    if (status != FX_OK || !fx_const_layout(k, taken, env, kept, &ignored)) return status;
-    for (int i = taken->first_buffer; i < taken->first_buffer + taken->n_buffers; i++)
-        buffers[i] = c && k->buffers[i].kind == FX_BUFFER_CONST ? constants_address(c, taken, kept[i])
-                                                                : (uint64_t)(uintptr_t)workspace + offsets[i];
-    return FX_OK;
-}
-
 /* ---- tensor maps ---- */
 
 static int map_dtype(const struct fx_map *m) {
@@ -145,9 +123,9 @@ static int map_dtype(const struct fx_map *m) {
 }
 
 /* A map of a tensor without elements is left as it is: nothing is copied by it. So is one of an output that lies at no
- * multiples of 16 bytes: the entries that store by it need these, others do not read it. Strides are in bytes; where an axis has
- * one element any stride will do that the driver takes. The L2 cache is let fetch 256 bytes at a time where rows begin at
- * multiples of them; else most of what it fetched would be of no use. */
+ * multiples of 16 bytes: the entries that store by it need these, others do not read it. Strides are in bytes; where an
+ * axis has one element any stride will do that the driver takes. The L2 cache is let fetch 256 bytes at a time where
+ * rows begin at multiples of them; else most of what it fetched would be of no use. */
 /* The corners of the box of pixels: from the tensor's own ends. */
 static bool find_corners(
     const struct fx_map *m, const struct fx_env *env, const uint64_t *extents, int *lower, int *upper) {
@@ -193,14 +171,18 @@ static fx_status encode_map(const fx_prepared *p, const struct fx_map *m, uint64
             TENSOR_MAP_SWIZZLE_128B, strides[1] % FETCHED ? TENSOR_MAP_L2_128B : TENSOR_MAP_L2_256B, 0));
 }
 
+/* `bases` are the addresses that maps of these shapes were made of before, which are not made again; NULL: of none. */
 static fx_status encode_maps(const fx_prepared *p, const struct fx_launch *l, const struct bound *b,
-    const uint64_t *buffers, const struct fx_env *env, struct cuda_tensor_map *out) {
+    const uint64_t *buffers, const struct fx_env *env, uint64_t *bases, struct cuda_tensor_map *out) {
     fx_status status = FX_OK;
     for (int i = 0; status == FX_OK && i < l->n_maps; i++) {
         const struct fx_arg *base = &l->maps[i].base;
+        const uint64_t address = base->kind == FX_ARG_PARAM ? b->slots[base->index] : buffers[base->index];
+        if (bases && bases[i] == address && address) continue;
+        if (bases) bases[i] = 0;
         out[i] = (struct cuda_tensor_map){{0}};
-        status = encode_map(
-            p, &l->maps[i], base->kind == FX_ARG_PARAM ? b->slots[base->index] : buffers[base->index], env, &out[i]);
+        status = encode_map(p, &l->maps[i], address, env, &out[i]);
+        if (bases && status == FX_OK) bases[i] = address;
     }
     return status;
 }
@@ -294,13 +276,16 @@ static void tell(uint64_t began, const fx_prepared *p, int i, const struct ready
 
 /* The driver copies what the pointers point to before it returns. */
 static fx_status enqueue_all(const fx_prepared *p, const struct fx_partition *taken, const struct ready *ready,
-    struct bound *b, const struct fx_env *env, uint64_t *buffers, void *stream) {
+    struct bound *b, const struct fx_env *env, uint64_t *buffers, struct launch_memo *memo, void *stream) {
     const struct fx_kernel *k = p->kernel;
     void *arguments[FX_MAX_ARGS + 1];
-    struct cuda_tensor_map maps[FX_MAX_MAPS];
+    struct cuda_tensor_map own[FX_MAX_MAPS];
     fx_status status = FX_OK;
     for (int i = taken->first_launch; status == FX_OK && i < taken->first_launch + taken->n_launches; i++) {
-        if (!ready[i].entry) continue;
+        const struct ready *r = &ready[i - taken->first_launch];
+        if (!r->entry) continue;
+        uint64_t *bases = NULL;
+        struct cuda_tensor_map *maps = memo && r->takes_maps ? memo_maps(memo, k, i, &bases) : own;
         int n = 0;
         for (; n < k->launches[i].n_args; n++) {
             const struct fx_arg *arg = &k->launches[i].args[n];
@@ -311,12 +296,12 @@ static fx_status enqueue_all(const fx_prepared *p, const struct fx_partition *ta
         }
         arguments[n] = maps;
         uint64_t began = timeline_begin();
-        if (ready[i].takes_maps) status = encode_maps(p, &k->launches[i], b, buffers, env, maps);
-        if (status == FX_OK) status = enqueue(p->ctx, &ready[i], arguments, stream);
-        if (began) tell(began, p, i, &ready[i], env, stream, status);
+        if (r->takes_maps) status = encode_maps(p, &k->launches[i], b, buffers, env, bases, maps);
+        if (status == FX_OK) status = enqueue(p->ctx, r, arguments, stream);
+        if (began) tell(began, p, i, r, env, stream, status);
         /* Only now: a failure met here is that of a kernel launched before. */
-        if (status == FX_OK) atomic_store_explicit(&p->ctx->last, ready[i].entry, memory_order_relaxed);
-        else error_set(status, "kernel %s: cannot launch %s: %s", k->name, ready[i].entry->name, fx_last_error());
+        if (status == FX_OK) atomic_store_explicit(&p->ctx->last, r->entry, memory_order_relaxed);
+        else error_set(status, "kernel %s: cannot launch %s: %s", k->name, r->entry->name, fx_last_error());
     }
     const struct stand_in *emulator = stand_in_get();
     if (emulator && emulator->conclude) {
@@ -326,42 +311,98 @@ static fx_status enqueue_all(const fx_prepared *p, const struct fx_partition *ta
     return status;
 }
 
-fx_status launches_run(const fx_prepared *p, const struct fx_partition *taken, enum run_which which,
-    const struct fx_value *args, struct bound *b, uint64_t *buffers, void *stream) {
-    struct ready ready[FX_MAX_LAUNCHES];
-    struct context_scope scope;
-    struct fx_env env = {
+/* The launches of a partition, each in its place in `ready`; those that are not of `which` get no entry. */
+static fx_status make_all_ready(const fx_prepared *p, const struct fx_partition *taken, enum run_which which,
+    const struct bound *b, struct ready *ready) {
+    const struct fx_env env = {
         .extents = b->extents, .sm_count = p->ctx->sm_count, .align = b->align, .strides = b->strides};
     fx_status status = FX_OK;
-    bool is_empty = true;
-    for (int i = taken->first_launch; status == FX_OK && i < taken->first_launch + taken->n_launches; i++) {
+    for (int i = 0; status == FX_OK && i < taken->n_launches; i++) {
+        const int launch = taken->first_launch + i;
         ready[i].entry = NULL;
-        if (which != RUN_ALL && p->kernel->launches[i].is_once != (which == RUN_ONCE)) continue;
-        status = make_ready(p, i, &env, &ready[i]);
-        is_empty &= status != FX_OK || !ready[i].entry;
+        if (which != RUN_ALL && p->kernel->launches[launch].is_once != (which == RUN_ONCE)) continue;
+        status = make_ready(p, launch, &env, &ready[i]);
     }
-    if (status != FX_OK || (is_empty && !atomic_load(&p->ctx->lost))) return status;
+    return status;
+}
+
+static fx_status run_ready(const fx_prepared *p, const struct fx_partition *taken, enum run_which which,
+    const struct ready *ready, const struct fx_value *args, struct bound *b, uint64_t *buffers,
+    struct launch_memo *memo, void *stream) {
+    struct context_scope scope;
+    const struct fx_env env = {
+        .extents = b->extents, .sm_count = p->ctx->sm_count, .align = b->align, .strides = b->strides};
+    bool is_empty = true;
+    for (int i = 0; i < taken->n_launches; i++) is_empty &= !ready[i].entry;
+    if (is_empty && !atomic_load(&p->ctx->lost)) return FX_OK;
     struct launch_memory memory[FX_MAX_PARAMS + FX_MAX_BUFFERS];
     const struct stand_in *emulator = stand_in_get();
     if (emulator && emulator->announce)
         emulator->announce(memory, list_memory(p, taken, which, args, b, &env, buffers, memory));
-    status = scope_enter(p->ctx, &scope);
-    return status == FX_OK ? scope_leave(p->ctx, &scope, enqueue_all(p, taken, ready, b, &env, buffers, stream))
+    fx_status status = scope_enter(p->ctx, &scope);
+    return status == FX_OK ? scope_leave(p->ctx, &scope, enqueue_all(p, taken, ready, b, &env, buffers, memo, stream))
                            : status;
+}
+
+fx_status launches_run(const fx_prepared *p, const struct fx_partition *taken, enum run_which which,
+    const struct fx_value *args, struct bound *b, uint64_t *buffers, void *stream) {
+    struct ready ready[FX_MAX_LAUNCHES];
+    fx_status status = make_all_ready(p, taken, which, b, ready);
+    return status == FX_OK ? run_ready(p, taken, which, ready, args, b, buffers, NULL, stream) : status;
+}
+
+/* The long way to the facts of a launch but `ready`; offsets and kept have room for those of all buffers. */
+static fx_status find(const fx_prepared *p, const fx_constants *c, const struct fx_value *args, int n_args,
+    struct bound *b, size_t *offsets, size_t *kept, struct launch_facts *out) {
+    size_t ignored;
+    fx_status status = arguments_bind(p, args, n_args, FOR_LAUNCH, b);
+    if (status != FX_OK) return status;
+    const struct fx_env env = {.extents = b->extents, .sm_count = p->ctx->sm_count};
+    out->taken = choose_partition(p, &env);
+    if (c) status = constants_check(c, &out->taken, b);
+    if (status != FX_OK) return status;
+    if (!measure(p, &out->taken, &env, c != NULL, offsets, &out->workspace_bytes) ||
+        !fx_const_layout(p->kernel, &out->taken, &env, kept, &ignored))
+        return no_size(p);
+    out->offsets = offsets + out->taken.first_buffer, out->kept = kept + out->taken.first_buffer;
+    return FX_OK;
+}
+
+/* Where buffers are: in the workspace, or with the constants. */
+static void place_buffers(const fx_prepared *p, const fx_constants *c, const struct launch_facts *f, void *workspace,
+    uint64_t *buffers) {
+    for (int i = 0; i < f->taken.n_buffers; i++) {
+        const int buffer = f->taken.first_buffer + i;
+        buffers[buffer] = c && p->kernel->buffers[buffer].kind == FX_BUFFER_CONST
+                              ? constants_address(c, &f->taken, f->kept[i])
+                              : (uint64_t)(uintptr_t)workspace + f->offsets[i];
+    }
 }
 
 /* c NULL: all that a launch needs it computes. */
 static fx_status launch(const fx_prepared *p, const fx_constants *c, const struct fx_value *args, int n_args,
     void *workspace, size_t workspace_bytes, void *stream) {
     struct bound b;
+    struct ready ready[FX_MAX_LAUNCHES];
+    size_t offsets[FX_MAX_BUFFERS], kept[FX_MAX_BUFFERS];
     uint64_t buffers[FX_MAX_BUFFERS];
-    fx_status status = arguments_bind(p, args, n_args, FOR_LAUNCH, &b);
+    struct launch_facts facts;
+    struct launch_memo *memo = memo_recall(p, c != NULL, args, n_args, &b);
+    const enum run_which which = c ? RUN_EACH_TIME : RUN_ALL;
+    fx_status status = FX_OK;
+    if (memo) {
+        facts = (struct launch_facts){memo->taken, memo->ready, memo->offsets, memo->kept, memo->workspace_bytes};
+        if (c) status = constants_check(c, &facts.taken, &b);
+    } else status = find(p, c, args, n_args, &b, offsets, kept, &facts);
+    if (status == FX_OK) status = check_workspace(p, c, &b, workspace, workspace_bytes, facts.workspace_bytes);
     if (status != FX_OK) return status;
-    const struct fx_env env = {.extents = b.extents, .sm_count = p->ctx->sm_count};
-    const struct fx_partition taken = choose_partition(p, &env);
-    if (c) status = constants_check(c, &taken, &b);
-    if (status == FX_OK) status = place_buffers(p, c, &taken, &b, &env, workspace, workspace_bytes, buffers);
-    return status == FX_OK ? launches_run(p, &taken, c ? RUN_EACH_TIME : RUN_ALL, args, &b, buffers, stream) : status;
+    place_buffers(p, c, &facts, workspace, buffers);
+    if (!memo) {
+        status = make_all_ready(p, &facts.taken, which, &b, ready);
+        facts.ready = ready;
+        if (status == FX_OK) memo = memo_keep(p, c != NULL, args, &b, &facts);
+    }
+    return status == FX_OK ? run_ready(p, &facts.taken, which, facts.ready, args, &b, buffers, memo, stream) : status;
 }
 
 static fx_status launch_told(const fx_prepared *p, const fx_constants *c, const struct fx_value *args, int n_args,

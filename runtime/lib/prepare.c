@@ -258,6 +258,7 @@ fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *ke
     fx_prepared *p = calloc(1, sizeof *p);
     if (!p) return error_nomem();
     p->ctx = ctx;
+    p->serial = serial_next();
     uint64_t began = timeline_begin();
     status = prepare(p, plan, k, hints, hints ? n_hints : 0);
     timeline_end(began, "prepare", k->name, &(struct timeline_arg){.key = "status", .number = status}, 1);
@@ -299,6 +300,7 @@ fx_status fx_pin_partition(fx_prepared *p, int partition) {
         if (status != FX_OK) return status;
     }
     p->partition = partition >= 0 ? partition : p->hinted_partition;
+    p->serial = serial_next();
     return FX_OK;
 }
 
@@ -354,6 +356,7 @@ fx_status fx_pin_variant(fx_prepared *p, int i, int variant) {
         add_variant(p, i, variant, want.entry);
     }
     p->stages[i].pinned = variant;
+    p->serial = serial_next();
     atomic_store(&p->stages[i].last, 0);
     return FX_OK;
 }

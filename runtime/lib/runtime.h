@@ -185,11 +185,14 @@ struct fx_prepared {
     int partition;        /* the one taken whatever the extents: that of the hints, or pinned; -1: by the plan's rule */
     int hinted_partition; /* that of the hints, or -1 */
     bool *is_loaded;      /* by partition: what its launches may choose is compiled */
+    uint64_t serial;      /* of what it is now: no other prepared kernel has it, and a pin changes it */
 };
+/* A number that was not given before; 0 is none. */
+uint64_t serial_next(void);
 
-/* Compiles and loads, in parallel, the entries of its variants with wanted[number] that the device has room for; what is
- * loaded already stays so. They may then be launched where the plan's rule takes them, or be pinned at once. Not to be
- * called while launches run. */
+/* Compiles and loads, in parallel, the entries of its variants with wanted[number] that the device has room for; what
+ * is loaded already stays so. They may then be launched where the plan's rule takes them, or be pinned at once. Not to
+ * be called while launches run. */
 fx_status prepared_load(fx_prepared *p, const bool *wanted);
 
 /* ---- launch.c ---- */
@@ -214,11 +217,24 @@ struct bound { /* the arguments of a call, checked */
     int64_t strides[FX_MAX_STRIDES]; /* of strided tensors, see FX_T_STRIDE; those of the others are not set */
 };
 
+static inline bool memory_overlaps(const struct bound *b, int i, int j) {
+    return b->n_bytes[i] && b->n_bytes[j] && b->starts[i] < b->starts[j] + b->n_bytes[j] &&
+           b->starts[j] < b->starts[i] + b->n_bytes[i];
+}
+
+enum { ADDRESS_ALIGN = 256 };
+static inline unsigned address_alignment(uint64_t address) {
+    uint64_t lowest = address & (~address + 1);
+    return lowest == 0 || lowest > ADDRESS_ALIGN ? ADDRESS_ALIGN : (unsigned)lowest;
+}
+
 /* Binds extents and alignments; for a launch the contents too, for constants those of `const` tensors. Contents that do
  * not count are not looked at: tensors may be missing as long as all extents are known, addresses may be NULL. */
 enum bound_for { FOR_SIZES, FOR_CONSTANTS, FOR_LAUNCH };
 fx_status arguments_bind(
     const fx_prepared *p, const struct fx_value *args, int n_args, enum bound_for what, struct bound *out);
+/* The scalars alone, for a launch whose extents are bound. */
+fx_status arguments_bind_scalars(const fx_prepared *p, const struct fx_value *args, struct bound *out);
 
 /* ---- constants.c: what depends on `const` tensors alone, computed once ---- */
 const fx_prepared *constants_of(const fx_constants *c);
@@ -228,5 +244,52 @@ fx_status constants_check(const fx_constants *c, const struct fx_partition *take
 uint64_t constants_address(const fx_constants *c, const struct fx_partition *taken, size_t offset);
 struct memory_range { uint64_t start; size_t n_bytes; };
 struct memory_range constants_memory(const fx_constants *c);
+
+/* ---- recall.c: launches like the one before ---- */
+struct ready { /* a launch of the plan, computed */
+    bool takes_maps, starts_early;
+    const struct module_entry *entry; /* NULL: nothing to do */
+    int block, cluster;
+    unsigned grid, shared_bytes;
+    bool is_cooperative;       /* all blocks are resident at once */
+};
+
+enum { MEMO_PARAMS = 16, MEMO_EXTENTS = 32, MEMO_LAUNCHES = 6, MEMO_BUFFERS = 16, MEMO_MAPS = 10 };
+struct launch_memo { /* of a launch, by thread; larger ones are not kept */
+    uint64_t serial; /* of what was launched; 0: nothing */
+    bool has_constants; /* with constants */
+    struct memo_param {
+        int ndim;
+        DLDataType dtype;
+        DLDevice device;
+        bool has_strides;
+        unsigned align;
+        size_t n_bytes;
+        uint64_t below; /* bytes from where the memory starts to the address */
+        int64_t shape[FX_MAX_RANK], strides[FX_MAX_RANK]; /* as given */
+        int64_t bound_strides[FX_MAX_RANK];               /* as struct bound has them */
+    } params[MEMO_PARAMS];
+    int64_t extents[MEMO_EXTENTS];
+    struct fx_partition taken;
+    struct ready ready[MEMO_LAUNCHES]; /* of the partition's launches, in order */
+    size_t offsets[MEMO_BUFFERS], kept[MEMO_BUFFERS]; /* of its buffers in the workspace, and among the constants */
+    size_t workspace_bytes;
+    uint64_t map_bases[MEMO_MAPS]; /* the address that a map is of; 0: it is not made yet */
+    struct cuda_tensor_map maps[MEMO_MAPS];
+};
+/* NULL: it is not known, or something is to be refused. Else everything of *b is bound. */
+struct launch_memo *memo_recall(
+    const fx_prepared *p, bool has_constants, const struct fx_value *args, int n_args, struct bound *b);
+struct launch_facts { /* what depends on shapes, strides and alignments alone */
+    struct fx_partition taken;
+    const struct ready *ready;    /* of the partition's launches; those that are not to run have no entry */
+    const size_t *offsets, *kept; /* as struct launch_memo has them */
+    size_t workspace_bytes;
+};
+/* NULL where it is too large. */
+struct launch_memo *memo_keep(const fx_prepared *p, bool has_constants, const struct fx_value *args,
+    const struct bound *b, const struct launch_facts *facts);
+/* The maps of a launch of the partition, and the addresses they are of. */
+struct cuda_tensor_map *memo_maps(struct launch_memo *m, const struct fx_kernel *k, int launch, uint64_t **bases);
 
 #endif

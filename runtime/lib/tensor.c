@@ -8,7 +8,7 @@
 
 #include "lib/runtime.h"
 
-enum { DEVICE_CUDA = 2, DEVICE_CUDA_MANAGED = 13, ADDRESS_ALIGN = 256 };
+enum { DEVICE_CUDA = 2, DEVICE_CUDA_MANAGED = 13 };
 enum { CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_BFLOAT = 4, CODE_BOOL = 6, CODE_E4M3FN = 10, CODE_E5M2 = 12 };
 
 /* ---- dtype, shape ---- */
@@ -84,11 +84,6 @@ static fx_status check_device(const fx_context *ctx, const struct fx_param *p, c
     return FX_OK;
 }
 
-static unsigned alignment(uint64_t address) {
-    uint64_t lowest = address & (~address + 1);
-    return lowest == 0 || lowest > ADDRESS_ALIGN ? ADDRESS_ALIGN : (unsigned)lowest;
-}
-
 /* The shape is bound: unless it is empty, the product fits by the language's limits. */
 static int64_t count_elements(const DLTensor *t) {
     int64_t n = 1;
@@ -161,7 +156,7 @@ static fx_status bind_memory(const struct fx_param *p, const DLTensor *t, int64_
                (!t->data || out->starts[i] <= out->slots[i]);
     }
     if (!fits) return error_set(FX_ERR_USAGE, "%s ends beyond the address space", p->name);
-    out->align[i] = alignment(out->slots[i]);
+    out->align[i] = address_alignment(out->slots[i]);
     return FX_OK;
 }
 
@@ -197,16 +192,11 @@ static fx_status bind_tensor(
     return status == FX_OK && counts(p, what) ? check_address(p, t, n, out->slots[i]) : status;
 }
 
-static bool overlaps(const struct bound *b, int i, int j) {
-    return b->n_bytes[i] && b->n_bytes[j] && b->starts[i] < b->starts[j] + b->n_bytes[j] &&
-           b->starts[j] < b->starts[i] + b->n_bytes[i];
-}
-
 /* Two inputs may share memory; what is written shares it with nothing, an `inout` tensor being one argument. */
 static fx_status check_overlap(const struct fx_kernel *k, const struct bound *b) {
     for (int i = 0; i < k->n_params; i++)
         for (int j = 0; k->params[i].is_output && j < k->n_params; j++)
-            if (i != j && overlaps(b, i, j))
+            if (i != j && memory_overlaps(b, i, j))
                 return error_set(FX_ERR_USAGE, "%s %s shares memory with %s",
                     k->params[i].is_input ? "inout" : "output", k->params[i].name, k->params[j].name);
     return FX_OK;
@@ -244,6 +234,13 @@ static fx_status check_scalars(const struct fx_kernel *k, const struct bound *b)
     for (int i = 0; i < k->n_params; i++) scalars[i] = k->params[i].is_scalar ? &b->slots[i] : NULL;
     fx_status status = fx_check_scalars(k, b->extents, scalars, message, sizeof message);
     return status == FX_OK ? FX_OK : error_set(status, "%s", message);
+}
+
+fx_status arguments_bind_scalars(const fx_prepared *p, const struct fx_value *args, struct bound *out) {
+    fx_status status = FX_OK;
+    for (int i = 0; status == FX_OK && i < p->kernel->n_params; i++)
+        if (p->kernel->params[i].is_scalar) status = bind_scalar(&p->kernel->params[i], &args[i], &out->slots[i]);
+    return status == FX_OK ? check_scalars(p->kernel, out) : status;
 }
 
 /* ---- all of them ---- */

@@ -258,16 +258,16 @@ int cuTensorMapEncodeTiled(void *map, int dtype, unsigned rank, void *address, c
     const unsigned *box, const unsigned *steps, int interleave, int swizzle, int l2, int fill) {
     IN_CONTEXT(" %d %u %llu %llu %llu %u %u %u %d %d %d %d", dtype, rank, (unsigned long long)extents[0], (unsigned long long)extents[1],
         (unsigned long long)strides[0], box[0], box[1], steps[0], interleave, swizzle, l2, fill);
-    (void)address;
     memset(map, 0x5A, 128);
+    *(uint64_t *)map = (uintptr_t)address + 31 * extents[0] + 37 * extents[1] + 41 * strides[0]; /* one map differs from another */
     return 0;
 }
 int cuTensorMapEncodeIm2col(void *map, int dtype, unsigned rank, void *address, const uint64_t *extents, const uint64_t *strides,
     const int *lower, const int *upper, unsigned channels, unsigned pixels, const unsigned *steps, int interleave, int swizzle, int l2, int fill) {
     IN_CONTEXT(" %d %u %llu %llu %llu %d %d %u %u %u %d %d %d %d", dtype, rank, (unsigned long long)extents[0], (unsigned long long)extents[1],
         (unsigned long long)strides[0], lower[0], upper[0], channels, pixels, steps[1], interleave, swizzle, l2, fill);
-    (void)address;
     memset(map, 0x5A, 128);
+    *(uint64_t *)map = (uintptr_t)address + 31 * extents[0] + 37 * extents[1] + 41 * strides[0]; /* one map differs from another */
     return 0;
 }
 int cuMemAlloc_v2(uint64_t *address, size_t n) { IN_CONTEXT(" %zu", n); *address = (uintptr_t)hand_out(n); return 0; }
