@@ -228,7 +228,7 @@ test-docs: $(B)/fxc
 	@sh tests/run.sh $(B) docs
 
 # The Python package, on the emulator.
-test-python: $(B)/libfx.so
+test-python: $(B)/libfx.so $(FAKE)
 	@sh tests/run.sh $(B) python
 
 test-emu: $(B)/fxc $(B)/tests/gpu/test_values

@@ -108,8 +108,9 @@ struct fx_hint { /* an extent known in advance: only variants that can then be c
  * may be closed. FX_ERR_USAGE for a plan without source, compiled with oracle_only. What the context has loaded
  * stays loaded: a second prepare of the same source compiles nothing; what an earlier process compiled is taken from
  * the disk cache. hints may be NULL. With hints for all extents a launch of other extents takes the best variant there
- * is of the partition that the hints take, and is FX_ERR_USAGE where none fits. A plan for an older arch is compiled for the device's, if its arch has no
- * suffix. FX_ERR_TOOLCHAIN when NVRTC refuses the source: its whole log is in fx_last_error(). */
+ * is of the partition that the hints take, and is FX_ERR_USAGE where none fits. A plan for an older arch is compiled
+ * for the device's, if its arch has no suffix. FX_ERR_TOOLCHAIN when NVRTC refuses the source: its whole log is in
+ * fx_last_error(). */
 fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *kernel, const struct fx_hint *hints,
     int n_hints, fx_prepared **out);
 void fx_prepared_release(fx_prepared *p); /* NULL is allowed */
@@ -131,11 +132,12 @@ fx_status fx_launch(const fx_prepared *p, const struct fx_value *args, int n_arg
     size_t workspace_bytes, void *stream);
 /* ---- constants: what depends on `const` tensors alone, computed once into memory of the caller's ----
  *
- * fx_launch computes all of it at every launch, in the workspace. With constants it is computed by fx_const_prepare, and
- * fx_const_launch only reads it: `const` tensors then have to be the same, at the same addresses, as what they hold. */
+ * fx_launch computes all of it at every launch, in the workspace. With constants it is computed by fx_const_prepare,
+ * and fx_const_launch only reads it: `const` tensors then have to be the same, at the same addresses, as what they
+ * hold. */
 typedef struct fx_constants fx_constants;
-/* Bytes of device memory they take; 0: there are none, as where nothing is `const`. As of fx_workspace_bytes only shapes
- * count. */
+/* Bytes of device memory they take; 0: there are none, as where nothing is `const`. As of fx_workspace_bytes only
+ * shapes count. */
 fx_status fx_const_bytes(const fx_prepared *p, const struct fx_value *args, int n_args, size_t *bytes);
 /* Enqueues on `stream` what computes them. Of args the shapes count as above, and of `const` tensors the contents. The
  * memory is aligned to 256 bytes, and it and p outlive *out. They are of all partitions that a launch of p may take:
@@ -182,6 +184,28 @@ void fx_timer_close(fx_timer *t);
 fx_status fx_timer_start(fx_timer *t, void *stream);
 fx_status fx_timer_stop(fx_timer *t, void *stream);
 fx_status fx_timer_read(fx_timer *t, double *microseconds); /* waits for the stop event */
+
+/* ---- calls from Python without ctypes, for the package in runtime/python ---- */
+/* Objects of Python are void *. The calls hold Python's lock (ctypes.PyDLL); nothing of Python is linked. */
+struct fx_python_arrays { /* a library of arrays; references to objects are taken */
+    size_t size;          /* of this struct */
+    const void *exchange; /* the pointer in the capsule `__dlpack_c_exchange_api__` of its type, of DLPack 1 */
+    const void *types[4]; /* exactly these types are taken; from one of them on NULL */
+    void *empty_like;   /* callable: an array -> one of the same shape, dtype and device */
+    void *is_recording; /* callable: () -> whether gradients are recorded */
+};
+/* Once a process. interpreter: a dlopen handle of what exports CPython's stable ABI. FX_ERR_TOOLCHAIN where functions
+ * are missing. */
+fx_status fx_python_open(void *interpreter, const struct fx_python_arrays *arrays);
+/* A new callable, a reference of which is the caller's: it takes the inputs of the kernel in their order, and `out`,
+ * and launches what was added for their shapes on the arrays' current stream. It gives NotImplemented, and has launched
+ * nothing, where it does not know what to do. NULL after a failure. */
+void *fx_python_call(const struct fx_kernel *kernel);
+/* Adds to a callable what is prepared for the shapes, strides, dtypes and device of args, whose addresses do not count;
+ * p has to outlive the callable. is_given_out: for calls with `out`, else for those without. like: for each output an
+ * array as it is to be, then one for the workspace, or NULL. Of more than 1024 the rest is left out. */
+fx_status fx_python_add(void *callable, const fx_prepared *p, const struct fx_value *args, bool is_given_out,
+    void *const *like, size_t workspace_bytes);
 
 #ifdef __cplusplus
 }

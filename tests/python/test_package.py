@@ -240,6 +240,16 @@ def pages():
 
 
 @test
+def direct():
+    fakes = [ROOT / "build/tests" / name for name in ("fake_cuda.so", "fake_nvrtc.so")]
+    if not all(f.exists() for f in fakes):
+        return "the stand-ins for driver and NVRTC are not built"
+    env = os.environ | {"FX_LIBCUDA": str(fakes[0]), "FX_LIBNVRTC": str(fakes[1]), "FX_CACHE": "off"}
+    done = subprocess.run([sys.executable, ROOT / "tests/python/direct.py"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)
+    assert done.returncode == 0, done.stdout.decode()
+
+
+@test
 def version():
     assert f'#define FX_VERSION "{fx.__version__}"' in (ROOT / "compiler/plan.h").read_text()
 

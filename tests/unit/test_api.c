@@ -193,6 +193,28 @@ START_TEST(prepared_that_are_null) {
 }
 END_TEST
 
+/* Without an interpreter: tests/python/direct.py has one. */
+START_TEST(python_that_is_null) {
+    struct fx_python_arrays arrays = {.size = sizeof arrays};
+    struct fx_kernel kernel = {.n_params = 1};
+    int object;
+    void *like[2] = {NULL};
+    REFUSES(fx_python_open(NULL, NULL));
+    ck_assert_str_eq(fx_last_error(), "the interpreter is NULL");
+    REFUSES(fx_python_open(&object, NULL));
+    REFUSES(fx_python_open(NULL, &arrays));
+    REFUSES(fx_python_open(&object, &arrays));
+    arrays.size = 4;
+    REFUSES(fx_python_open(&object, &arrays));
+    ck_assert_str_eq(fx_last_error(), "what the arrays are is not said whole");
+    ck_assert_ptr_null(fx_python_call(NULL));
+    ck_assert_ptr_null(fx_python_call(&kernel));
+    REFUSES(fx_python_add(NULL, NULL, NULL, false, like, 0));
+    REFUSES(fx_python_add(&object, NULL, NULL, false, like, 0));
+    ck_assert_str_eq(fx_last_error(), "what was prepared is NULL");
+}
+END_TEST
+
 START_TEST(plans_that_are_null) {
     fx_context *ctx = opened();
     fx_prepared *p;
@@ -553,6 +575,7 @@ int main(void) {
     tcase_add_test(tests, arguments_that_are_null);
     tcase_add_test(tests, contexts_that_are_null);
     tcase_add_test(tests, prepared_that_are_null);
+    tcase_add_test(tests, python_that_is_null);
     tcase_add_test(tests, plans_that_are_null);
     tcase_add_test(tests, texts_that_are_null);
     tcase_add_test(tests, stages_of_a_trace_that_are_null);

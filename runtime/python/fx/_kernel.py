@@ -8,7 +8,7 @@ import pathlib
 import threading
 import weakref
 
-from . import _arrays
+from . import _arrays, _direct
 from ._library import DLPACK, DTYPES, MAX_RANK, CUDA, Error, Hint, Options, Shape, Tensor, Value, check, library
 
 MOST_SETS = 16  # of extents that a kernel is compiled for; from there on it is compiled once for all
@@ -48,6 +48,9 @@ class Module:
         self.warnings = library().fx_messages(whole.handle).decode()
         plan = whole.plan.contents
         self._kernels = {k.name: k for k in (Kernel(self, whole, plan.kernels[i]) for i in range(plan.n_kernels))}
+        for name, kernel in self._kernels.items():
+            if not hasattr(type(self), name):  # found at once; __getattr__ is for what is not there
+                self.__dict__.setdefault(name, kernel)
 
     def __getitem__(self, name):
         if name not in self._kernels:
@@ -95,11 +98,19 @@ class Kernel:
         self._all_tensors = len(self._tensors) == len(self.inputs)
         self._n_inputs = len(self.inputs)
         self._bound, self._dynamic, self._lock = {}, {}, threading.RLock()
+        self._direct = None  # what launches by itself in shapes met before
 
     def __repr__(self):
         return f"<fx kernel {self.name}({', '.join(p.name for p in self.inputs)}) -> ({', '.join(p.name for p in self.outputs)})>"
 
-    def __call__(self, *args, out=None, stream=None, **named):
+    def __call__(self, *args, **named):
+        if self._direct is not None:
+            result = self._direct(*args, **named)
+            if result is not NotImplemented:
+                return result
+        return self._call(*args, **named)
+
+    def _call(self, *args, out=None, stream=None, **named):
         if named or len(args) != self._n_inputs:
             args = self._arrange(args, named)
         tensors = args if self._all_tensors else [args[i] for i in self._tensors]
@@ -126,7 +137,7 @@ class Kernel:
             described = [kind.describe(t) for t in tensors]
             if described[0].device is None:
                 return self._call_described(kind, args, tensors, out, stream)
-            bound = self._bound[key] = self._bind(kind, described, len(out or ()))
+            bound = self._bind_once(key, kind, described, out)
         if out is None:
             out = [make() for make in bound.makers]
             tensors = [*tensors, *out]
@@ -157,7 +168,7 @@ class Kernel:
         key = (type(kind), out is not None, *[d.key() for d in described])
         bound = self._bound.get(key)
         if bound is None:
-            bound = self._bound[key] = self._bind(kind, described, len(out or ()))
+            bound = self._bind_once(key, kind, described, out)
         n = len(self._tensors)
         if described[0].device is not None:
             if out is None and self.outputs:
@@ -167,6 +178,16 @@ class Kernel:
         return bound.run_staged(tensors[:n], out, args)
 
     # ---- compiling for what is called ----
+
+    def _bind_once(self, key, kind, described, out):
+        """What is bound stays: `_direct` refers to it."""
+        with self._lock:
+            if key not in self._bound:
+                bound = self._bind(kind, described, len(out or ()))
+                if bound.makers is not None:
+                    self._direct = _direct.add(self._direct, self._plan, bound, out is not None)
+                self._bound[key] = bound
+            return self._bound[key]
 
     def _bind(self, kind, described, n_out):
         with self._lock:

@@ -96,8 +96,12 @@ class Emulation(c.Structure):
     _fields_ = fields(("sm_count n_schedules", c.c_int), ("seed", c.c_uint64), ("is_watched", c.c_bool))
 
 
+class PythonArrays(c.Structure):
+    _fields_ = [("size", c.c_size_t), ("exchange", c.c_void_p), ("types", c.c_void_p * 4), ("empty_like", c.c_void_p), ("is_recording", c.c_void_p)]
+
+
 MIRRORED = {"expr": Expr, "extent": Extent, "packing": Packing, "param": Param, "launch": Launch, "partition": Partition, "kernel": KernelPlan, "plan": Plan, "env": Env, "shape": Shape,
-            "options": Options, "value": Value, "hint": Hint, "emulation": Emulation}
+            "options": Options, "value": Value, "hint": Hint, "emulation": Emulation, "python_arrays": PythonArrays}
 
 
 def assertions(mirrored):
@@ -146,12 +150,19 @@ SIGNATURES = {  # results that are no status, then arguments
     "fx_stream_wait": (NUMBER, (PLACE, PLACE)),
 }
 
+OF_OBJECTS = {  # called with Python's lock held: what is not in SIGNATURES
+    "fx_python_open": (NUMBER, (PLACE, PLACE)),
+    "fx_python_call": (PLACE, (PLACE,)),
+    "fx_python_add": (NUMBER, (c.py_object, PLACE, PLACE, c.c_bool, PLACE, SIZE)),
+}
+
 
 def load(path):
-    lib = c.CDLL(str(path))
-    for name, (result, arguments) in SIGNATURES.items():
-        call = getattr(lib, name)
+    lib, own = c.CDLL(str(path)), c.PyDLL(str(path))
+    for name, (result, arguments) in {**SIGNATURES, **OF_OBJECTS}.items():
+        call = getattr(own if name in OF_OBJECTS else lib, name)
         call.restype, call.argtypes = result, arguments
+        setattr(lib, name, call)
     return lib
 
 

@@ -1,0 +1,63 @@
+"""Calls that go from Python to fx_launch directly, by way of runtime/lib/python.c.
+
+A kernel called with torch tensors on a GPU, in the shapes of a call before, goes this way where torch has DLPack's exchange table (2.11 has, on the type of tensors).
+Whatever else there is the callable answers with NotImplemented, and Kernel takes the way that describes its arguments and says what is wrong with them.
+"""
+import ctypes as c
+import os
+import sysconfig
+
+from ._library import Error, PythonArrays, check, library
+
+_arrays = None  # those whose table is open; False: there is no such way
+
+
+def _table(torch):
+    capsule = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+    if capsule is None or sysconfig.get_config_var("Py_GIL_DISABLED") or os.environ.get("FX_DIRECT") == "off":
+        return None
+    pointer = c.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = c.c_void_p, (c.py_object, c.c_char_p)
+    return pointer(capsule, b"dlpack_exchange_api")
+
+
+def opened(torch):
+    """Whether calls with this torch's tensors may go directly."""
+    global _arrays
+    if _arrays is None:
+        _arrays = False
+        try:
+            table = _table(torch)
+            if table:
+                arrays = PythonArrays(size=c.sizeof(PythonArrays), exchange=table, empty_like=id(torch.empty_like), is_recording=id(torch.is_grad_enabled))
+                arrays.types[0], arrays.types[1] = id(torch.Tensor), id(torch.nn.Parameter)
+                check(library().fx_python_open(c.pythonapi._handle, c.byref(arrays)))
+                _arrays = arrays
+        except (Error, ValueError, AttributeError):  # a table of another kind: the other way remains
+            pass
+    return bool(_arrays)
+
+
+def _template(kind, dtype, shape, device):
+    """A tensor that others may be made like, of no memory."""
+    t = kind.maker(dtype, shape, device)()
+    t.untyped_storage().resize_(0)
+    return t
+
+
+def add(direct, plan, bound, has_out):
+    """The callable `direct`, made where it is None, with what is bound; None where there is no such way."""
+    if not opened(bound.kind.torch):
+        return None
+    if direct is None:
+        made = library().fx_python_call(c.byref(plan))
+        if not made:
+            return None
+        direct = c.cast(made, c.py_object).value
+        c.pythonapi.Py_DecRef(c.py_object(direct))
+    like = [_template(bound.kind, dtype, shape, bound.device) for dtype, shape in bound.output_shapes]
+    like.append(_template(bound.kind, "u8", (bound.workspace_bytes,), bound.device) if bound.workspace_bytes else None)
+    places = (c.c_void_p * len(like))(*[None if t is None else id(t) for t in like])
+    frame = bound._frame()
+    check(library().fx_python_add(direct, bound.prepared, frame[1], has_out, places, bound.workspace_bytes))
+    return direct
