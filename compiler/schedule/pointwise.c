@@ -3,6 +3,7 @@
  * some tensor has a label of rows contiguous, a block takes a tile of both. */
 #include <string.h>
 
+#include "graph/operand.h"
 #include "schedule/schedule.h"
 
 bool schedule_pointwise_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
@@ -78,6 +79,34 @@ static bool is_turned(const struct graph *g, const struct tensor *t, const struc
     int64_t extent = g->kernel->axes[last].extent;
     if (t->axes[t->n_axes - 1] != last || (extent >= 0 && extent < LEAST)) return false;
     return tensor_axis(t, shape->cols.axes[shape->cols.n - 1]) >= 0;
+}
+
+/* Bytes of an element of the widest tensor that is read at positions and turned: its last axis runs with the last label
+ * of rows, and some position with that of columns. */
+static int turned_access(
+    const struct graph *g, const struct partition *p, const struct group *r, const struct pointwise_shape *shape) {
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    struct tensor t;
+    int widest = 0;
+    for (int s = 0; s < r->n_stores; s++) seen[r->stores[s].value->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        if (!seen[i] || node_is_loaded(g, p, r, n, &t)) continue;
+        for (int a = 0; a < n->n_args; a++) seen[n->args[a]->id] = true;
+        if (n->kind != N_ACCESS || !tensor_of_factor(g, n->args[0], &t) || !t.n_axes) continue;
+        struct tensor read = t;
+        bool is_moved = false; /* some label of columns is a position */
+        for (int k = 0; k < n->n_at; k++) {
+            const struct node *at = n->args[1 + k];
+            is_moved |= node_has_axis(at, shape->cols.axes[shape->cols.n - 1]);
+            for (int a = 0; a < read.n_axes; a++)
+                if (t.axes[a] == n->at[k]) read.axes[a] = at->kind == N_INDEX ? at->axis : -1;
+        }
+        if (is_moved) read.axes[0] = shape->cols.axes[shape->cols.n - 1];
+        if (t.n_axes > 1 && is_turned(g, &read, shape) && fx_dtype_bits(t.dtype) / 8 > widest)
+            widest = fx_dtype_bits(t.dtype) / 8;
+    }
+    return widest;
 }
 
 /* As many labels more from the end of rows as make n columns, if fixed extents are too few. Tensors that have them in
@@ -184,6 +213,7 @@ bool schedule_pointwise_configure(
     for (int i = 0; i < n; i++)
         if (is_turned(g, &tensors[i], &s->pointwise) && fx_dtype_bits(tensors[i].dtype) / 8 > widest)
             widest = fx_dtype_bits(tensors[i].dtype) / 8;
+    if (f.is_general && turned_access(g, p, r, &s->pointwise) > widest) widest = turned_access(g, p, r, &s->pointwise);
     int rows = !widest || f.has_loops ? 1 : widest >= 4 ? 32 : 64;
     add_config(g, s, vector, threads, rows, min_blocks, true, true);
     if (f.is_general)
