@@ -6,6 +6,7 @@
  * extents by name, so that a reader sees each stride spelled out. */
 #include <string.h>
 
+#include "schedule/merge.h"
 #include "schedule/wgmma.h"
 #include "schedule/chain_program.h"
 #include "emit/emit_body.h"
@@ -31,14 +32,38 @@ static bool is_fetched(const struct body *b, const struct tensor *t) {
     return false;
 }
 
+static const char *text_of(const struct scope *p, const struct node *n) {
+    for (; p; p = p->outer)
+        if (p->text[n->id]) return p->text[n->id];
+    return NULL;
+}
+
+/* What names an addition of a sum that is part of another's accumulator: the other term, where that is named. */
+static const char *merged(struct values *w, const struct scope *p, const struct node *n) {
+    const struct body *b = w->user;
+    for (int a = 0; a < 2; a++) {
+        int sum = group_sum(b->l->kernel->group, n->args[a]), other = group_sum(b->l->kernel->group, n->args[1 - a]);
+        if (sum < 0 || !gemm_is_merged(&b->l->kernel->gemm, sum)) continue;
+        if (other >= 0) return arena_printf(arena(b), "acc[%d][v]", b->l->kernel->gemm.into[other]);
+        return text_of(p, n->args[1 - a]);
+    }
+    return NULL;
+}
+
 /* What names a value that need not be computed: the accumulator, what fetch read, an element of a buffer. */
 static const char *available(struct values *w, const struct scope *p, const struct node *n) {
     struct body *b = w->user;
     struct tensor t;
+    const bool may_merge = !b->l->kernel->chain;
     if (n->kind == N_SCALAR)
         return value_of_element(w, b->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
     int sum = group_sum(b->l->kernel->group, n);
-    if (sum >= 0) return arena_printf(arena(b), "acc[%d][v]", sum);
+    if (sum >= 0 && may_merge && gemm_is_merged(&b->l->kernel->gemm, sum)) return "0.0f";
+    if (sum >= 0) return arena_printf(arena(b), "acc[%d][v]", may_merge ? b->l->kernel->gemm.into[sum] : sum);
+    if (may_merge && n->kind == N_OP && n->op == O_ADD) {
+        const char *text = merged(w, p, n);
+        if (text) return text;
+    }
     if (is_shared_by(b->l->kernel->group, n)) return arena_printf(arena(b), "%s[v]", b->shared[n->id]);
     if (!node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return NULL;
     if ((!p->outer || p == b->row || p == b->element) && is_fetched(b, &t)) {

@@ -267,8 +267,8 @@ static void emit_sum_numbers(struct operand_place *b, const struct segment *e) {
     struct buf s;
     buf_init(&s, arena(b));
     buf_puts(&s, "return ");
-    for (int j = 0; j + 1 < e->n_sums; j++) buf_printf(&s, "j == %d ? %d : ", j, e->sums[j]);
-    buf_printf(&s, "%d;", e->sums[e->n_sums - 1]);
+    for (int j = 0; j + 1 < e->n_sums; j++) buf_printf(&s, "j == %d ? %d : ", j, b->shape->into[e->sums[j]]);
+    buf_printf(&s, "%d;", b->shape->into[e->sums[e->n_sums - 1]]);
     emit_function(b->out, "    static FX_DEVICE constexpr int sum(int j)", s.s);
 }
 
@@ -346,7 +346,7 @@ void emit_gemm_segments(struct buf *out, const struct unit *u, const struct sche
 void emit_gemm_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l) {
     const struct gemm_shape *s = &l->kernel->gemm;
     struct operand_place b = place_of(out, u, c, l, s);
-    buf_line(out, "  static constexpr int SUMS = %d;", l->kernel->group->n_sums);
+    buf_line(out, "  static constexpr int SUMS = %d;", s->n_accumulators);
     buf_line(
         out, "  static constexpr int V = %d;  // columns the epilogue takes at a time", l->kernel->configs[0].vector);
     struct node **shared;

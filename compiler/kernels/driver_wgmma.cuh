@@ -112,6 +112,20 @@ struct fx_wgmma_columns {
   }
 };
 
+// fx_wgmma_rows: what the rows of a thread read, where elements are computed as the sums lie: number 0 and 8 of a warp's 16 of each part, the same for all columns
+template <class ENGINE, class PROBLEM>
+struct fx_wgmma_rows {
+  typename PROBLEM::template frag<2> of[ENGINE::PARTS][2];
+
+  FX_DEVICE void fetch(const PROBLEM &p, const fx_tile &at, int first_row) {
+#pragma unroll
+    for (int i = 0; i < ENGINE::PARTS * 2; ++i) {
+      const int m = at.m + first_row + i / 2 * 64 + i % 2 * 8 + threadIdx.x % 32 / 4;
+      if (m < p.m()) fx_fetch<2, true>(p, of[i / 2][i % 2], at.batch, m, at.n, 2);
+    }
+  }
+};
+
 // fx_ring: where a thread stands in a ring of stages
 template <int STAGES, int BYTES>
 struct fx_ring {
@@ -423,8 +437,8 @@ FX_DEVICE void fx_wgmma_send(const PROBLEM &p, const fx_tensor_map *maps, unsign
 
 // fx_wgmma_boxes: the epilogue of a problem that stores by tensor maps: computes where the sums are, two columns at a time, and packs a chunk of a warp's 16 rows into a box while the one before is read; then the chunks behind
 template <int CHUNK_NUMBER, class ENGINE, class PROBLEM>
-FX_DEVICE void fx_wgmma_boxes(const PROBLEM &p, const fx_tensor_map *maps, const fx_tile &at, int first_row, fx_wgmma_columns<ENGINE, PROBLEM> &columns, const fx_wgmma_sums<ENGINE> &acc,
-                              unsigned staging) {
+FX_DEVICE void fx_wgmma_boxes(const PROBLEM &p, const fx_tensor_map *maps, const fx_tile &at, int first_row, fx_wgmma_columns<ENGINE, PROBLEM> &columns,
+                              const fx_wgmma_rows<ENGINE, PROBLEM> &rows, const fx_wgmma_sums<ENGINE> &acc, unsigned staging) {
   constexpr int SUMS = ENGINE::SUMS, CHUNK = ENGINE::CHUNK, PIECE = 128 / (CHUNK / 8);
   constexpr int BOXES = ENGINE::BN / CHUNK * ENGINE::PARTS, TURNS = BOXES % 2 ? 1 : ENGINE::SLABS / PROBLEM::STORED;  // the first box of the next tile takes the next turn, too
   const int lane = threadIdx.x % 32, row = lane / 4, n = at.n + CHUNK_NUMBER * CHUNK;
@@ -445,7 +459,7 @@ FX_DEVICE void fx_wgmma_boxes(const PROBLEM &p, const fx_tensor_map *maps, const
         float x[SUMS][2];
 #pragma unroll
         for (int v = 0; v < SUMS * 2; ++v) x[v / 2][v % 2] = acc.get(v / 2, part, (CHUNK_NUMBER * (CHUNK / 8) + i) * 4 + half * 2 + v % 2);
-        p.template store<2, true>(x, ENGINE::HAS_ROOM ? c.of[i] : columns.of[i], typename PROBLEM::template frag<2>(), at.batch, m + row + half * 8, n + i * 8 + lane % 4 * 2, 2,
+        p.template store<2, true>(x, ENGINE::HAS_ROOM ? c.of[i] : columns.of[i], rows.of[part][half], at.batch, m + row + half * 8, n + i * 8 + lane % 4 * 2, 2,
                                   fx_to_slabs<ENGINE>{to + half * 1024});
       }
     }
@@ -456,8 +470,12 @@ FX_DEVICE void fx_wgmma_boxes(const PROBLEM &p, const fx_tensor_map *maps, const
       fx_tma_commit();
     }
   }
-  if constexpr (CHUNK_NUMBER + 1 < ENGINE::BN / CHUNK) fx_wgmma_boxes<CHUNK_NUMBER + 1, ENGINE>(p, maps, at, first_row, columns, acc, staging);
+  if constexpr (CHUNK_NUMBER + 1 < ENGINE::BN / CHUNK) fx_wgmma_boxes<CHUNK_NUMBER + 1, ENGINE>(p, maps, at, first_row, columns, rows, acc, staging);
 }
+
+// fx_reduces: whether an engine's epilogue reduces elements (driver_wgmma_reduce.cuh)
+template <class ENGINE> FX_DEVICE constexpr auto fx_reduces(int) -> decltype(ENGINE::STAGED, true) { return true; }
+template <class ENGINE> FX_DEVICE constexpr bool fx_reduces(...) { return false; }
 
 // fx_wgmma_start: what all threads of a block do once the first has begun the memory barriers
 FX_DEVICE void fx_wgmma_start(const fx_tensor_map *maps) {
@@ -523,7 +541,7 @@ struct fx_wgmma_tile {
     constexpr bool IS_PINGPONG = ENGINE::IS_PINGPONG;
     const int warp = threadIdx.x / 32 % 4, part = IS_PINGPONG ? 0 : consumer * ENGINE::PARTS;  // of the tile's 64 rows each, the first of this consumer
     fx_wgmma_columns<ENGINE, PROBLEM> columns;  // of the first chunk; those of the next are asked for while one is worked on
-    if (ENGINE::HAS_ROOM) columns.fetch(p, at.batch, at.n);
+    if constexpr (ENGINE::HAS_ROOM && !fx_reduces<ENGINE>(0)) columns.fetch(p, at.batch, at.n);
     // Several sums are begun by their first products: where a later segment's are set to 0 ptxas lets no products overlap (C7515). Of one, setting it takes fewer registers.
     constexpr bool IS_SET = ENGINE::SUMS == ENGINE::BESIDE;
     constexpr int EACH = ENGINE::BESIDE * ENGINE::BN / 2;
@@ -534,13 +552,16 @@ struct fx_wgmma_tile {
     fx_wgmma_consumer<ENGINE> mainloop = {acc, ring, (unsigned)part * ENGINE::BOX_BYTES, -1, {IS_SET}};
     p.accumulate(mainloop);
     if (IS_PINGPONG && hands_over) fx_named_arrive(2 - consumer, 256);
+    typename fx_choose<(ENGINE::SLABS > 0), fx_wgmma_rows<ENGINE, PROBLEM>, fx_nothing>::type rows;
+    if constexpr (ENGINE::SLABS > 0) rows.fetch(p, at, part * 64 + warp * 16);
     mainloop.end();
     if constexpr (IS_PINGPONG) ring.skip(skipped);
     if constexpr (!IS_ALONE) {  // the boxes of another problem's tile lay elsewhere
       if (threadIdx.x % 32 == 0) fx_tma_wait<0>();
       fx_warp_barrier();
     }
-    if constexpr (ENGINE::SLABS > 0) fx_wgmma_boxes<0, ENGINE>(p, maps, at, part * 64 + warp * 16, columns, acc, staging);
+    if constexpr (fx_reduces<ENGINE>(0)) ENGINE::reduce(p, at, part * 64, acc);
+    else if constexpr (ENGINE::SLABS > 0) fx_wgmma_boxes<0, ENGINE>(p, maps, at, part * 64 + warp * 16, columns, rows, acc, staging);
     else fx_wgmma_epilogue<ENGINE>(p, at, part * 64 + warp * 16, columns, acc, staging);
   }
 };

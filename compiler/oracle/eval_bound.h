@@ -102,6 +102,8 @@ struct total { /* of the terms so far */
 struct total total_of_nothing(enum reduction r, enum fx_dtype dtype, enum fx_bound kind);
 void total_add(struct total *t, const struct oracle_line *x, int from, int to);
 struct approx total_value(const struct total *t);
+/* What the roundings of a sum of n terms of so much magnitude come to. */
+double total_rounding(const struct grain *g, double n, double magnitude, bool is_worst);
 /* Whether an index may be another than the one found: then the terms are gone through again, from index 0, before the
  * value is read. */
 bool total_is_open(const struct total *t);

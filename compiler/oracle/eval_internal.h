@@ -64,6 +64,7 @@ struct step {
     bool is_fetched;           /* a leaf of the body: a number, a parameter or a stored value */
     struct licence licence[2]; /* of a product's operands */
     bool carries_m;            /* its line must have m */
+    double joined;             /* as of its node */
 };
 
 struct oracle_body {
@@ -86,6 +87,7 @@ struct oracle_node { /* of a value, by id */
     bool is_stored;
     bool is_source;       /* inline, and read by an access */
     bool carries_m; /* a sum, or linear in one, that another sum adds up: the sums may be taken in another order */
+    double joined; /* an addition of sums of 16-bit products, which may be one sum: how many terms that has; else 0 */
     int reader;           /* the body that reads it (see read_by), or MANY */
     struct oracle_body *own;     /* stored or is_source: computes it; not of a scan */
     struct oracle_body *operand; /* reduction, scan: computes its terms */

@@ -186,7 +186,27 @@ static void integer_line(const struct value *v, const struct oracle_line *const 
     out->is_exact = true;
 }
 
-static void op_line(
+/* What the roundings of two sums as one come to beside those of each, m the magnitudes of their terms; 0 where all are
+ * exact. */
+static double joined_rounding(
+    const struct eval *ev, const struct step *s, const struct oracle_line *a, const struct oracle_line *b, int i) {
+    const struct grain *g = grain_of(s->value->dtype);
+    double m = magnitude(a, i) + magnitude(b, i);
+    if (!isfinite(m)) return 0;
+    if (a->e[i] == 0 && b->e[i] == 0) {
+        int lowest = LOWEST_OF_NONE;
+        for (int j = 0; j < 2; j++) {
+            const struct oracle_line *x = j ? b : a;
+            int value = lowest_bit(x->v[i]), inner = x->has_m ? lowest_bit(x->m[i]) : value;
+            if (value < lowest) lowest = value;
+            if (inner < lowest) lowest = inner;
+        }
+        if (m == 0 || m <= ldexp(1, lowest + g->digits)) return 0;
+    }
+    return total_rounding(g, s->joined, m, ev->kind == FX_BOUND_WORST);
+}
+
+static void op_line(const struct eval *ev,
     const struct oracle_body *b, const struct step *s, struct oracle_line *lines, int n, struct oracle_line *out) {
     const struct value *v = s->value;
     const struct oracle_line *args[3] = {out, out, out};
@@ -215,7 +235,9 @@ static void op_line(
         for (int i = 0; i < n; i++) {
             struct approx x[3] = {{.v = 0}, {.v = 0}, {.v = 0}};
             for (int j = 0; j < v->n_args; j++) x[j] = (struct approx){.i = args[j]->i[i], .e = args[j]->e[i]};
+            double joined = s->joined > 0 ? joined_rounding(ev, s, args[0], args[1], i) : 0;
             struct approx y = on_integers ? bound_op_integer(v, x) : bound_op_float(v, g, x);
+            if (joined > 0 && isfinite(y.v)) y = bounded(g, y.v, y.e + joined);
             out->i[i] = y.i;
             out->e[i] = y.e;
             out->is_exact = out->is_exact && y.e == 0;
@@ -430,7 +452,7 @@ void eval_body(struct eval *ev, const struct oracle_body *b, int axis, int n, st
         bool is_constant = ev->nodes[v->id].is_inline && !varies_along(v, axis) &&
                            !ev->has_positions; /* what is inline may lack the body's axes */
         int m = is_constant ? 1 : n;
-        if (v->kind == V_OP) op_line(b, s, lines, m, out);
+        if (v->kind == V_OP) op_line(ev, b, s, lines, m, out);
         else if (v->kind == V_CAST) cast_line(s, &lines[s->args[0]], m, out);
         else if (v->kind == V_REDUCE) reduce_line(ev, s, axis, m, out, lines + b->n_steps + 1);
         else if (v->kind == V_ACCESS) access_line(ev, s, axis, m, lines, out, lines + b->n_steps + 1);

@@ -132,6 +132,34 @@ static bool find_licences(const struct kernel *k, const struct value *sum, struc
     return out[0].unit > 0 || out[1].unit > 0;
 }
 
+static bool is_narrow_factor(const struct kernel *k, const struct value *v) {
+    const struct value *at = accessed(v);
+    enum fx_dtype t = at->kind == V_LOAD ? k->params[at->param].dtype : at->kind == V_CAST ? at->to : at->dtype;
+    return fx_is_float(t) && fx_dtype_bits(t) <= 16;
+}
+
+/* Terms of v as a sum that an addition may be joined with: of products with a 16-bit factor, or such an addition. */
+static double joined_terms(const struct eval *ev, const struct value *v) {
+    if (v->kind == V_OP && v->op == O_ADD) {
+        double a = joined_terms(ev, v->args[0]), b = joined_terms(ev, v->args[1]);
+        return a + b > 0 ? a + b + (a == 0 || b == 0) : 0;
+    }
+    if (v->kind != V_REDUCE || v->reduction != RED_SUM || v->dtype != FX_F32) return 0;
+    const struct value *product = v->args[0];
+    if (product->kind != V_OP || product->op != O_MUL ||
+        (!is_narrow_factor(ev->k, product->args[0]) && !is_narrow_factor(ev->k, product->args[1])))
+        return 0;
+    double n = 1;
+    for (int i = 0; i < v->n_reduced; i++) n *= (double)ev->extents[v->reduced[i]];
+    return n;
+}
+
+static void find_joined(struct eval *ev, const struct value *v) {
+    if (v->kind != V_OP || v->op != O_ADD || v->dtype != FX_F32) return;
+    double a = joined_terms(ev, v->args[0]), b = joined_terms(ev, v->args[1]);
+    ev->nodes[v->id].joined = a > 0 && b > 0 ? a + b : 0;
+}
+
 /* ---- what is stored ---- */
 
 enum { MANY = -1 };
@@ -214,7 +242,7 @@ static void find_magnitudes(struct eval *ev, const struct value *result) {
         const struct value *v = ev->k->values[id];
         if (!ev->nodes[id].is_read) continue;
         for (int i = 0; i < v->n_args; i++) {
-            bool is_wanted = is_sum(v) || (ev->nodes[id].carries_m && passes_m(v, i));
+            bool is_wanted = is_sum(v) || ev->nodes[id].joined > 0 || (ev->nodes[id].carries_m && passes_m(v, i));
             if (is_wanted && has[v->args[i]->id]) ev->nodes[v->args[i]->id].carries_m = true;
         }
     }
@@ -269,6 +297,7 @@ static struct oracle_body *build_body(struct eval *ev, struct value *const *resu
             *s = (struct step){.value = v,
                 .is_fetched = is_fetched,
                 .carries_m = node->carries_m,
+                .joined = node->joined,
                 .args = NEW_ARRAY(ev->arena, int, n_read + 1)};
             for (int i = first; i < n_read; i++) s->args[i] = step_of[v->args[i]->id];
             add_step(ev, b, s, &inside);
@@ -324,6 +353,7 @@ fx_status eval_plan(struct eval *ev, int output_param) {
     }
     fx_status status = find_stored(ev, out->result);
     if (status != FX_OK) return status;
+    for (int id = 0; id <= out->result->id; id++) find_joined(ev, k->values[id]);
     find_magnitudes(ev, out->result);
     for (int id = 0; id <= out->result->id; id++) {
         struct value *v = k->values[id];

@@ -211,6 +211,11 @@ static double sum_rounding(const struct grain *g, const struct total *t) {
     return fmin(worst, (DEVIATIONS * sqrt(t->n / 3) + t->n * 3 / 8) * g->unit * partial);
 }
 
+double total_rounding(const struct grain *g, double n, double magnitude, bool is_worst) {
+    const struct total t = {.n = n, .magnitude = magnitude, .is_worst = is_worst, .is_nested = true};
+    return sum_rounding(g, &t);
+}
+
 /* Licensed roundings are independent but where terms have factors in common: then they change the sum as rounding each
  * to nearest would, or as a factor of all of it. */
 static double licensed_error(const struct total *t) {

@@ -33,11 +33,18 @@ static bool has_tiles(const struct scheduled *s) {
     return has_maps(s) && !s->chain && !s->gemm.is_split && !s->gemm.is_whole;
 }
 
+/* Whether its epilogue reduces, or shares among, runs of elements. */
+static bool has_runs(const struct scheduled_graph *c, const struct scheduled *s) {
+    struct node **shared;
+    return gemm_has_reduced(c->graph, s->group) || gemm_shared(c->graph, s->group, &shared);
+}
+
 /* Whether s has the A of t, and tiles for the same stages. */
-static bool is_like(const struct scheduled *s, const struct scheduled *t) {
+static bool is_like(const struct scheduled_graph *c, const struct scheduled *s, const struct scheduled *t) {
     const struct gemm_shape *x = &s->gemm, *y = &t->gemm;
     const struct operand *a = &x->segments[0].a, *b = &y->segments[0].a;
-    return has_tiles(s) && has_tiles(t) && s->group->n_sums == t->group->n_sums && x->most_sums == y->most_sums &&
+    return has_tiles(s) && has_tiles(t) && !has_runs(c, s) && !has_runs(c, t) &&
+           x->n_accumulators == y->n_accumulators && x->most_sums == y->most_sums &&
            x->a_dtype == y->a_dtype && x->b_dtype == y->b_dtype && same_labels(&x->m, &y->m) &&
            same_labels(&x->batch, &y->batch) && a->value == b->value && a->tensor.param == b->tensor.param &&
            a->tensor.buffer == b->tensor.buffer;
@@ -47,7 +54,7 @@ static bool is_like(const struct scheduled *s, const struct scheduled *t) {
  * reads. */
 static bool may_stand_beside(const struct scheduled_graph *c, const struct launch_phases *i, int at) {
     const struct scheduled *s = &c->kernels[at];
-    if (i->n == MOST_BESIDE || !is_like(s, &c->kernels[i->first]) || writes_in_place(c->graph, s)) return false;
+    if (i->n == MOST_BESIDE || !is_like(c, s, &c->kernels[i->first]) || writes_in_place(c->graph, s)) return false;
     for (int k = i->first; k < at; k++)
         if (reads_of(c, s, &c->kernels[k]) || writes_in_place(c->graph, &c->kernels[k])) return false;
     return true;

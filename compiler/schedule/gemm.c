@@ -10,6 +10,7 @@
 
 #include "schedule/computed.h"
 #include "graph/operand.h"
+#include "schedule/merge.h"
 #include "schedule/skinny.h"
 
 static void push(struct axis_list *l, int axis) { l->axes[l->n++] = axis; }
@@ -193,7 +194,9 @@ static bool fits_segment(
 
 void gemm_fill_segments(const struct graph *g, const struct partition *p, const struct group *r, int n_sums,
     struct gemm_shape *shape, int a_side) {
+    shape->n_accumulators = n_sums;
     for (int i = 0; i < n_sums; i++) {
+        shape->into[i] = i;
         const struct product *x = &r->sums[i];
         struct operand b = factor_operand(g, p, r, shape, x, 1 - a_side);
         struct segment *e = NULL;
@@ -367,6 +370,7 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     gemm_split_run(g, bs, n_b, &shape->n, &shape->batch);
     gemm_choose_layouts(g, p, r, shape);
     mark_ragged(g, shape);
+    gemm_merge_sums(g, r, shape);
     return true;
 }
 
@@ -444,7 +448,7 @@ static int64_t piece_extent(const struct graph *g, const struct tensor *t, const
 /* Adjacent columns the epilogue takes at a time: what it reads along n for them stays in registers. */
 int gemm_vector(const struct graph *g, const struct scheduled *s, int most) {
     enum { HELD = 32 };
-    int n_along = s->group->intermediate ? 0 : s->group->n_sums - 1;
+    int n_along = s->group->intermediate ? 0 : s->gemm.n_accumulators - 1;
     for (int i = 0; i < s->n_loads; i++) n_along += find_run(&s->loads[i], &s->gemm.n) != -2;
     struct node **shared;
     int least = gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)
@@ -606,7 +610,7 @@ void gemm_price(const struct graph *g, const struct partition *p, struct schedul
         int warpgroups = f->block > 128 ? f->block / 128 : 1;
         double epilogue = f->epilogue > 0
                               ? f->epilogue
-                              : gemm_epilogue_cycles(f->tile_m * f->tile_n, warpgroups, s->group->n_sums, instructions),
+                              : gemm_epilogue_cycles(f->tile_m * f->tile_n, warpgroups, s->gemm.n_accumulators, instructions),
                cycles = tile_cycles(g, s, f, epilogue, 0, &flops, &ops),
                seconds = cycles / arch_all_cycles(g->cx->arch) + gemm_computed_seconds(g, ops);
         if (least < 0 || seconds < least) least = seconds;

@@ -109,7 +109,7 @@ bool schedule_mma_configure(
                    "it multiplies f16, bf16, 8-bit integers and, with `precision: tf32`, f32; the operands are %s and %s",
                    fx_dtype_name(s->gemm.a_dtype), fx_dtype_name(s->gemm.b_dtype)),
                false;
-    int vector = gemm_piece_vector(g, p, s, 8), n_sums = s->group->n_sums, size = kinds[kind].size;
+    int vector = gemm_piece_vector(g, p, s, 8), n_sums = s->gemm.n_accumulators, size = kinds[kind].size;
     bool has_strides = gemm_has_strides(&s->gemm), transposes = kind == KIND_8 && gemm_has_mn_major(&s->gemm);
     const struct skinny skinny = {
         .element = kind == KIND_16 ? arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype)) : "float",

@@ -39,6 +39,7 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
     int n_segments;
     struct segment segments[MAX_SUMS];
     int most_sums;       /* of a segment */
+    int n_accumulators, into[MAX_SUMS]; /* how many the sums have; which of them each is added to (merge.c) */
     bool has_ragged;     /* some segments are ragged, not all */
     enum fx_dtype a_dtype, b_dtype; /* of all A, of all B: one, but for 8-bit integers */
     bool is_split;       /* all operands are f32 stored in parts */

@@ -79,11 +79,11 @@ bool schedule_simt_configure(
         for (int i = 0, before = s->n_configs; i < N_TILES; i++) {
             const struct simt_tile *e = &tiles[i];
             int threads = e->warps_m * e->warps_n * 32,
-                smem = smem_bytes(e, &s->gemm, s->group->n_sums, gemm_reduced_bytes(g, s, e->bn, threads));
-            int accumulators = e->bm * e->bn / threads * s->group->n_sums * size / 4;
+                smem = smem_bytes(e, &s->gemm, s->gemm.n_accumulators, gemm_reduced_bytes(g, s, e->bn, threads));
+            int accumulators = e->bm * e->bn / threads * s->gemm.n_accumulators * size / 4;
             bool is_last = i + 1 == N_TILES || tiles[i + 1].size != size ||
                            tiles[i + 1].use == TILE_LAST; /* what is made on the way takes registers too */
-            if (e->size != size || s->group->n_sums < e->least_sums || s->group->n_sums > e->most_sums ||
+            if (e->size != size || s->gemm.n_accumulators < e->least_sums || s->gemm.n_accumulators > e->most_sums ||
                 smem > g->cx->arch->block_shared || accumulators > MOST_ACCUMULATORS)
                 continue;
             if ((!e->least_sums && s->block != threads) || (e->use == TILE_COMPUTED && !gemm_is_computed(&s->gemm)) ||
@@ -100,7 +100,7 @@ bool schedule_simt_configure(
                 .tile_k = e->bk,
                 .stages = e->stages,
                 .block = threads,
-                .min_blocks = (s->group->n_sums == 1 && !is_wide) || blocks > e->min_blocks ? e->min_blocks
+                .min_blocks = (s->gemm.n_accumulators == 1 && !is_wide) || blocks > e->min_blocks ? e->min_blocks
                               : blocks < 1                                                  ? 1
                                                                                             : blocks,
                 .smem_bytes = smem,

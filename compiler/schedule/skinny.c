@@ -123,7 +123,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     const struct wide *w, struct method method, bool is_aligned) {
     struct chunk_reads r = wide_reads(g, p, s, w);
     bool is_k = w->layout != LAYOUT_MN_MAJOR, is_double = fx_dtype_bits(x->sum) == 64;
-    int n_sums = s->group->n_sums, chunk = chunk_of(w, &r, x->size, 16 / x->size, is_aligned), warps = WARPS;
+    int n_sums = s->gemm.n_accumulators, chunk = chunk_of(w, &r, x->size, 16 / x->size, is_aligned), warps = WARPS;
     if (!chunk) return;
     int group = is_k && !method.uses_mma ? 32 : 4,
         rows = !is_k                            ? chunk

@@ -12,7 +12,7 @@
 bool schedule_wgmma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
-enum { WARPGROUP = 128, K_BYTES = 128, MOST_STAGES = 8, LEAST_STAGES = 3, MOST_COLUMNS = 256, MOST_BOXES = 2 };
+enum { WARPGROUP = 128, K_BYTES = 128, MOST_STAGES = 8, LEAST_STAGES = 3, MOST_COLUMNS = 256, MOST_BOXES = 2, MOST_OF_ROWS = 3 };
 
 /* A tile: its place in the table is its rank where two would do. Rates are what tensor cores and shared memory allow; how
  * fast the L2 cache feeds a tile is counted besides. Those of one sum, and the cycles below, are fitted to times of 206
@@ -50,6 +50,7 @@ static const struct wgmma_tile {
     {128, 64, 2, true, 2, 2, 32, 3150, 2800, 1300, false, false, 0, 0},
     {64, 128, 2, true, 2, 2, 32, 3380, 2800, 1720, false, false, 0, 0},
     {128, 128, 2, false, 2, 3, 32, 3650, 3650, 1800, true, false, 0, 0},
+    {128, 128, 2, false, 2, 2, 32, 3550, 3550, 0, false, false, 2, 1},
     {64, 64, 2, true, 2, 2, 64, 2700, 1850, 1400, false, false, 0, 0},
     {128, 64, 2, false, 3, 4, 32, 2900, 2350, 1300, true, false, 0, 0},
     {64, 64, 1, false, 1, 1, 64, 1490, 1490, 0, false, true, 0, 0},
@@ -188,23 +189,24 @@ static const struct wgmma_tile split_tiles[] = {
 };
 
 /* By the formulas of driver_wgmma.cuh, driver_split.cuh and driver_wgmma_cluster.cuh. */
-static int smem_bytes(const struct wgmma_tile *t, int stages, int b_tiles, int n_sums, int slabs) {
+static int smem_bytes(const struct wgmma_tile *t, int stages, int b_tiles, int n_sums, int slabs, int staged) {
     enum { WARPS = WARPGROUP / 32, GROUP_BYTES = 16 * 32 + 32, BARRIERS = 2 * 8 };
     if (t->splits_k)
         return stages * (t->bm + b_tiles * t->bn) * K_BYTES +
                n_sums * (t->bm / 64) * WARPS * (t->bn / 8) * GROUP_BYTES + (stages + t->consumers * WARPS) * BARRIERS;
+    if (staged) return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * staged + 2 * stages * 8;
     int staging = slabs ? slabs * MAP_STORED_ROWS * MAP_ROW_BYTES : 16 * (n_sums * t->chunk * 4 + 32);
     return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * (WARPGROUP / 32) * staging + 2 * stages * 8;
 }
 
-static int most_stages(const struct graph *g, const struct wgmma_tile *t, int b_tiles, int n_sums, int slabs) {
+static int most_stages(const struct graph *g, const struct wgmma_tile *t, int b_tiles, int n_sums, int slabs, int staged) {
     int stages = MOST_STAGES;
-    while (stages && smem_bytes(t, stages, b_tiles, n_sums, slabs) > g->cx->arch->block_shared) stages--;
+    while (stages && smem_bytes(t, stages, b_tiles, n_sums, slabs, staged) > g->cx->arch->block_shared) stages--;
     return stages;
 }
 
 /* Whether stores can be copies of boxes, of which there are as many as stores: plain values, made of sums and of what is
- * the same for all rows, in tensors of elements as wide that lie along n in whole pieces of 16 bytes. Returns how many
+ * the same for all rows, or for all columns, in tensors of elements as wide that lie along n in whole pieces of 16 bytes. Returns how many
  * stores there are, or 0. */
 static int count_boxes(const struct graph *g, const struct partition *p, const struct scheduled *s, int vector) {
     const struct gemm_shape *shape = &s->gemm;
@@ -212,9 +214,12 @@ static int count_boxes(const struct graph *g, const struct partition *p, const s
     struct map_axis axes[MAX_MAP_AXES];
     struct footprint f = group_footprint(g, p, r);
     if (shape->a_dtype == FX_F32 || f.has_loops || f.is_general || r->n_stores > MOST_BOXES) return 0;
-    for (int i = 0; i < s->n_loads; i++)
-        for (int j = 0; j < shape->m.n; j++)
-            if (tensor_axis(&s->loads[i], shape->m.axes[j]) >= 0) return 0;
+    for (int i = 0, n_rows = 0; i < s->n_loads; i++) {
+        bool is_of_rows = false, is_of_columns = false;
+        for (int j = 0; j < shape->m.n; j++) is_of_rows |= tensor_axis(&s->loads[i], shape->m.axes[j]) >= 0;
+        for (int j = 0; j < shape->n.n; j++) is_of_columns |= tensor_axis(&s->loads[i], shape->n.axes[j]) >= 0;
+        if (is_of_rows && (is_of_columns || ++n_rows > MOST_OF_ROWS)) return 0;
+    }
     for (int i = 0, bits = 0; i < r->n_stores; i++) {
         struct tensor t = tensor_of_store(g, p, &r->stores[i]);
         if (t.dtype != FX_F16 && t.dtype != FX_BF16 && t.dtype != FX_F32) return 0;
@@ -236,7 +241,7 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
         return *why_not = arena_printf(&g->cx->arena, "it multiplies f16, bf16 and, with `precision: tf32`, f32; the operands are %s and %s",
                    fx_dtype_name(shape->a_dtype), fx_dtype_name(shape->b_dtype)),
                false;
-    if (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared))
+    if (shape->is_split && (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)))
         return *why_not = "its epilogue reduces runs of elements", false;
     if (is_tf32 && !shape->is_split && gemm_has_mn_major(shape))
         return *why_not = "it takes tf32 with k contiguous alone", false;
@@ -246,23 +251,32 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
 /* Whether one instruction can take the B's of all sums, which lie beside each other in a stage: with fewer reads of A. */
 static bool are_beside(const struct scheduled *s, int bn) {
     const struct gemm_shape *shape = &s->gemm;
-    int n = s->group->n_sums;
+    int n = s->gemm.n_accumulators;
     if (n * bn > MOST_COLUMNS || shape->a_dtype == FX_F32) return false;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
         if (e->n_sums != n) return false;
         for (int j = 0; j < n; j++)
-            if (e->sums[j] != j || e->b[j].layout != e->b[0].layout) return false;
+            if (shape->into[e->sums[j]] != j || e->b[j].layout != e->b[0].layout) return false;
     }
     return true;
 }
 
+/* Bytes that a consumer stages, 64 rows and columns of every sum and slots behind them, where elements are reduced or
+ * share something with their runs; else 0. */
+static int staged_bytes(const struct graph *g, const struct scheduled *s) {
+    struct node **shared;
+    if (!gemm_has_reduced(g, s->group) && !gemm_shared(g, s->group, &shared)) return 0;
+    const int pitch = s->gemm.n_accumulators * PARTIAL_RUN * 4 + 16;
+    return (PARTIAL_RUN * pitch + gemm_reduced_bytes(g, s, PARTIAL_RUN, WARPGROUP) + 63) / 64 * 64;
+}
+
 static const char *engine(
     const struct graph *g, const struct scheduled *s, const struct wgmma_tile *e, int b_tiles, int stages, int beside, int chunk,
-    int slabs, bool stores_any) {
+    int slabs, int staged, bool stores_any) {
     const char *type = s->gemm.a_dtype == FX_F16 ? "fx_f16" : s->gemm.a_dtype == FX_BF16 ? "fx_bf16" : "float",
                *is_aligned = stores_any ? "false" : "true";
-    int n_sums = s->group->n_sums;
+    int n_sums = s->gemm.n_accumulators;
     if (s->gemm.is_split)
         return arena_printf(&g->cx->arena, "fx_wgmma_split<fx_columns_%d, %d, %d, %d, %d, %s>", e->bn, b_tiles, stages,
             n_sums, e->chunk, is_aligned);
@@ -271,9 +285,10 @@ static const char *engine(
             e->bm, b_tiles, stages, e->consumers, n_sums, is_aligned);
     const char *cluster = "";
     if (e->cluster_m) cluster = arena_printf(&g->cx->arena, ", fx_wgmma_shared<%d, %d>", e->cluster_m, e->cluster_n);
-    return arena_printf(&g->cx->arena, "fx_wgmma<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %s%s>", type,
+    const char *own = arena_printf(&g->cx->arena, "fx_wgmma<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %s%s>", type,
         beside * e->bn, beside, e->bm, b_tiles, stages, e->consumers, e->is_pingpong ? "true" : "false", n_sums, chunk,
         slabs, is_aligned, cluster);
+    return staged ? arena_printf(&g->cx->arena, "fx_wgmma_reducing<%s, %d>", own, staged) : own;
 }
 
 /* What the tile of an entry is called: beside its extents, how blocks of a cluster share it or their operands, and
@@ -300,17 +315,19 @@ static const char *roles(const struct graph *g, const struct wgmma_tile *e) {
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
 static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct wgmma_tile *e,
     double instructions, bool stores_any, int most) {
-    int n_sums = s->group->n_sums, b_tiles = s->gemm.most_sums, vector = stores_any ? 1 : gemm_piece_vector(g, p, s, 8),
+    int n_sums = s->gemm.n_accumulators, b_tiles = s->gemm.most_sums, staged = staged_bytes(g, s),
+        vector = stores_any && !staged ? 1 : gemm_piece_vector(g, p, s, 8),
         beside = !e->splits_k && are_beside(s, e->bn) ? n_sums : 1,
-        n_boxes = stores_any || e->splits_k ? 0 : count_boxes(g, p, s, vector),
-        slabs = 2 * n_boxes, stages = most_stages(g, e, b_tiles, n_sums, slabs), chunk = e->chunk;
+        n_boxes = stores_any || e->splits_k || staged ? 0 : count_boxes(g, p, s, vector),
+        slabs = 2 * n_boxes, stages = most_stages(g, e, b_tiles, n_sums, slabs, staged), chunk = e->chunk;
     if (n_boxes) {
         struct tensor t = tensor_of_store(g, p, s->group->stores);
         chunk = MAP_ROW_BYTES * 8 / fx_dtype_bits(t.dtype);
-        if (most_stages(g, e, b_tiles, n_sums, n_boxes) > stages)
-            stages = most_stages(g, e, b_tiles, n_sums, slabs = n_boxes);
+        if (most_stages(g, e, b_tiles, n_sums, n_boxes, 0) > stages)
+            stages = most_stages(g, e, b_tiles, n_sums, slabs = n_boxes, 0);
     }
     if (stages > most) stages = most;
+    if (staged && e->splits_k) return;
     if (n_sums < e->least_sums || n_sums > e->most_sums || (!n_boxes && e->chunk / vector > 32)) return;
     const bool is_split = s->gemm.is_split, is_tf32 = !is_split && s->gemm.a_dtype == FX_F32;
     if (is_tf32 && !e->rate_tf32) return;
@@ -332,7 +349,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .stages = stages,
         .block = WARPGROUP * (1 + e->consumers),
         .min_blocks = 1,
-        .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums, slabs),
+        .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums, slabs, staged),
         .vector = vector,
         .rate = rate,
         .epilogue = epilogue,
@@ -345,7 +362,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .cluster_n = e->cluster_n,
         .exchange = e->splits_k ? e->bm * e->bn * n_sums * sizeof(float) / EXCHANGE_BYTES : 0,
         .suffix = suffix(g, e, stores_any),
-        .engine = engine(g, s, e, b_tiles, stages, beside, chunk, slabs, stores_any),
+        .engine = engine(g, s, e, b_tiles, stages, beside, chunk, slabs, staged, stores_any),
         .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %s%s",
             is_split ? "f32 in parts " : is_tf32 ? "tf32 " : "", e->bm, e->bn, k, stages, roles(g, e),
             stores_any ? ", stores of any alignment" : "")};
