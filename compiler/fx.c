@@ -99,6 +99,9 @@ static bool read_options(fx_compilation *c, const struct fx_options *o) {
         !has_entries(cx, "ablate_extents", o->ablate_extents, o->n_ablate_extents))
         return false;
     if (!choose_arch(cx, o->arch ? o->arch : "sm_90a")) return false;
+    struct arch *m = NEW(&cx->arena, struct arch);
+    *m = arch_of_gpu(cx->arch, o->gpu, o->sm_count);
+    cx->arch = m;
     const char *passes[2] = {o->dump_after, o->stop_after};
     for (int i = 0; i < 2; i++)
         if (passes[i] && !pipeline_has_pass(passes[i]) && !(i == 0 && strcmp(passes[i], "all") == 0)) {
@@ -411,7 +414,7 @@ static const char *print_receipt(fx_compilation *c, enum fx_format format, const
         if (i) buf_putc(&b, '\n');
         (format == FX_FORMAT_SUMMARY ? receipt_summary : receipt_text)(&b, receipts[i]);
     }
-    if (format == FX_FORMAT_JSON) receipt_json(&b, c->plan, receipts);
+    if (format == FX_FORMAT_JSON) receipt_json(&b, c->cx.arch, c->plan, receipts);
     return b.s;
 }
 

@@ -51,6 +51,10 @@ struct fx_options { /* zero means the default of every field but size */
     void *stage_user;           /* handed to on_stage */
     /* Why read_file returned NULL last, for the message; handed `user`. Or NULL. */
     const char *(*read_failure)(void *user);
+    /* The GPU that times are predicted for, by which ways are chosen: a name that has its name in it, as
+     * fx_context_device gives it, "NVIDIA H100 80GB HBM3". NULL, or one that fx has no numbers of: that of the arch. */
+    const char *gpu;
+    int sm_count; /* and its multiprocessors; 0: as many as it is known to have */
 };
 /* struct fx_options options = FX_OPTIONS; */
 #ifndef __cplusplus

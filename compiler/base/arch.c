@@ -8,8 +8,23 @@
 static const struct arch rows[] = {
 #define ARCH(name, gpu, sms, mhz, gb, l2, block_kb, sm_kb, threads, blocks, tensor, wgmma) \
     {name, gpu, sms, mhz * 1e6, gb * 1e9, l2, block_kb << 10, sm_kb << 10, threads, blocks, tensor, wgmma},
+#define GPU(arch, name, sms, mhz, gb, l2)
 #include "base/arch.def"
 #undef ARCH
+#undef GPU
+};
+
+static const struct gpu_row {
+    const char *arch, *name; /* the architecture without its suffix */
+    int sms;
+    double cycles, copied;
+    int l2_bytes;
+} gpus[] = {
+#define ARCH(name, gpu, sms, mhz, gb, l2, block_kb, sm_kb, threads, blocks, tensor, wgmma)
+#define GPU(arch, name, sms, mhz, gb, l2) {arch, name, sms, mhz * 1e6, gb * 1e9, l2},
+#include "base/arch.def"
+#undef ARCH
+#undef GPU
 };
 
 const struct arch *arch_row(int i) { return i >= 0 && i < (int)(sizeof rows / sizeof *rows) ? &rows[i] : NULL; }
@@ -18,6 +33,21 @@ const struct arch *arch_find(const char *name) {
     for (int i = 0; arch_row(i); i++)
         if (strcmp(rows[i].name, name) == 0) return &rows[i];
     return NULL;
+}
+
+struct arch arch_of_gpu(const struct arch *m, const char *device, int sms) {
+    struct arch out = *m;
+    size_t most = 0;
+    for (size_t i = 0; device && i < sizeof gpus / sizeof *gpus; i++) {
+        const struct gpu_row *g = &gpus[i];
+        size_t n = strlen(g->name), digits = strlen(g->arch);
+        bool is_of_arch = strncmp(m->name, g->arch, digits) == 0 && (m->name[digits] < '0' || m->name[digits] > '9');
+        if (!is_of_arch || !strstr(device, g->name) || n <= most) continue;
+        most = n;
+        out.gpu = g->name, out.sms = g->sms, out.cycles = g->cycles, out.copied = g->copied, out.l2_bytes = g->l2_bytes;
+    }
+    if (sms > 0) out.sms = sms;
+    return out;
 }
 
 int arch_cluster_blocks(const struct arch *m, double tiles) {

@@ -48,7 +48,7 @@ struct fx_prediction prediction_of(const struct unit *u, int kernel, const struc
     double *before = NEW_ARRAY(a, double, c->graph->kernel->n_axes + 1);
     for (int i = 0; i < c->graph->kernel->n_axes; i++) before[i] = c->graph->kernel->axes[i].nominal;
     set_nominal(c, extents, NULL);
-    out.us = fx_price_variants(c, variants) * 1e6;
+    out.us = fx_estimate(fx_price_variants(c, variants)) * 1e6;
     set_nominal(c, NULL, before);
     for (int i = 0; i < of.n_launches; i++) {
         const struct fx_launch *l = &k->launches[of.first_launch + i];

@@ -17,6 +17,7 @@ struct facts { /* what they are collected from */
     struct arena *a;
     const struct unit *unit;
     const struct scheduled_graph *chosen;
+    const struct scheduled_graph *priced; /* the same, each launch by the entry that is taken */
     const struct fx_resources *compiled; /* by number of entry, or NULL */
     struct fx_env env;
     struct receipt *r;
@@ -153,16 +154,22 @@ static struct receipt_entry entry_of(const struct facts *f, const struct fx_vari
     return e;
 }
 
-static void add_entries(const struct facts *f, struct receipt_launch *l, const struct scheduled *s) {
+/* The entry that is taken, or -1. */
+static int choose(const struct facts *f, const struct fx_launch *l) {
     static const struct fx_resources unknown;
-    const struct fx_launch *launch = l->launch;
-    const struct fx_resources **compiled = NEW_ARRAY(f->a, const struct fx_resources *, launch->n_variants + 1);
-    for (int v = 0; v < launch->n_variants; v++) {
-        struct receipt_entry *e = &PUSH(f->a, l->entries, l->n_entries);
-        *e = entry_of(f, &launch->variants[v], &s->configs[v]);
-        compiled[v] = e->compiled ? e->compiled : &unknown;
+    const struct fx_resources **compiled = NEW_ARRAY(f->a, const struct fx_resources *, l->n_variants + 1);
+    for (int v = 0; v < l->n_variants; v++) {
+        const struct fx_resources *c = f->compiled ? &f->compiled[l->variants[v].number] : NULL;
+        compiled[v] = c && c->registers ? c : &unknown;
     }
-    int chosen = fx_choose_compiled(launch, &f->env, compiled), wanted = fx_choose_variant(launch, &f->env);
+    return fx_choose_compiled(l, &f->env, compiled);
+}
+
+static void add_entries(const struct facts *f, struct receipt_launch *l, const struct scheduled *s) {
+    const struct fx_launch *launch = l->launch;
+    for (int v = 0; v < launch->n_variants; v++)
+        PUSH(f->a, l->entries, l->n_entries) = entry_of(f, &launch->variants[v], &s->configs[v]);
+    int chosen = choose(f, launch), wanted = fx_choose_variant(launch, &f->env);
     if (chosen >= 0) l->entries[chosen].is_chosen = true;
     if (wanted >= 0 && wanted != chosen) l->entries[wanted].is_passed_over = true;
 }
@@ -170,7 +177,7 @@ static void add_entries(const struct facts *f, struct receipt_launch *l, const s
 /* What a launch takes of the time predicted for its group: of rows in parts every pass that reads rows as much as
  * another. */
 static double share_of(const struct scheduled *s, double memory_seconds) {
-    if (!s->parts) return s->seconds;
+    if (!s->parts) return scheduled_estimate(s);
     bool reads_rows = s->pass < s->row->n_passes || s->row->stores_elements;
     return reads_rows ? s->seconds / (s->row->n_passes + s->row->stores_elements) : memory_seconds;
 }
@@ -194,8 +201,9 @@ static struct receipt_launch launch_of(
     out.written = size_of(f, &launch->written);
     out.flops = size_of(f, &launch->flops);
     out.memory_seconds = out.bytes.is_known ? (double)out.bytes.value / f->unit->cx->arch->copied : 0;
-    out.seconds = d->n == 1 ? share_of(s, out.memory_seconds) : 0;
-    for (int p = 0; d->n > 1 && p < d->n; p++) out.seconds += phases[p].kernel->pass ? 0 : phases[p].kernel->seconds;
+    const struct scheduled *priced = &f->priced->kernels[d->first];
+    out.seconds = d->n == 1 ? share_of(priced, out.memory_seconds) : 0;
+    for (int p = 0; d->n > 1 && p < d->n; p++) out.seconds += priced[p].pass ? 0 : scheduled_estimate(&priced[p]);
     out.bound = out.seconds <= out.memory_seconds * 1.01 ? "memory"
                 : s->group->contraction                  ? arena_printf(f->a, "multiply-adds of %s", s->schedule->name)
                                                          : "instructions and latency";
@@ -398,7 +406,7 @@ static void add_partitions(struct facts *f, int kernel) {
         PUSH(f->a, r->partitions, r->n_partitions) = (struct receipt_partition){.name = p->name,
             .where = i + 1 < r->kernel->n_partitions ? where.s : NULL,
             .n_launches = launches_each_time(f->unit->kernels[f->unit->first[kernel] + i]),
-            .seconds = f->unit->kernels[f->unit->first[kernel] + i]->seconds,
+            .seconds = fx_estimate(f->unit->kernels[f->unit->first[kernel] + i]),
             .is_taken = p->first_launch == r->taken.first_launch};
     }
 }
@@ -412,12 +420,16 @@ struct receipt *receipt_of(
     add_extents(&f, unit_kernel(u, kernel));
     const int number = fx_choose_partition(k, &f.env), unit_number = u->first[kernel] + number;
     f.chosen = u->kernels[unit_number];
+    const struct fx_partition taken = fx_get_partition(k, number);
+    int *variants = NEW_ARRAY(a, int, taken.n_launches + 1);
+    for (int i = 0; i < taken.n_launches; i++) variants[i] = choose(&f, &k->launches[taken.first_launch + i]);
+    f.priced = fx_price_variants(f.chosen, variants);
     *r = (struct receipt){.kernel = k,
-        .taken = fx_get_partition(k, number),
+        .taken = taken,
         .extents = r->extents,
         .arch = u->cx->arch,
         .partition = f.chosen->partition->name,
-        .seconds = f.chosen->seconds,
+        .seconds = fx_estimate(f.priced),
         .n_others = f.chosen->n_others,
         .others = f.chosen->others};
     add_partitions(&f, kernel);

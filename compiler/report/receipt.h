@@ -100,6 +100,6 @@ struct receipt *receipt_of(
     struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k, const struct fx_resources *compiled);
 void receipt_text(struct buf *out, const struct receipt *r);
 void receipt_summary(struct buf *out, const struct receipt *r); /* what was taken, in few lines */
-void receipt_json(struct buf *out, const struct fx_plan *p, struct receipt *const *kernels);
+void receipt_json(struct buf *out, const struct arch *m, const struct fx_plan *p, struct receipt *const *kernels);
 
 #endif

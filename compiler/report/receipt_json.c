@@ -214,8 +214,7 @@ static void put_kernel(struct json *j, const struct receipt *r) {
     json_close(j, '}');
 }
 
-void receipt_json(struct buf *out, const struct fx_plan *p, struct receipt *const *kernels) {
-    const struct arch *m = arch_find(p->arch);
+void receipt_json(struct buf *out, const struct arch *m, const struct fx_plan *p, struct receipt *const *kernels) {
     struct json j = {.out = out};
     json_open(&j, '{');
     json_member_int(&j, "version", SCHEMA_VERSION);

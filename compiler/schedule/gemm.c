@@ -582,6 +582,7 @@ static double tile_cycles(const struct graph *g, const struct scheduled *s, cons
         for (int j = 0; j < e->n_sums; j++)
             if (!is_copied(f, &e->b[j])) *computed_ops += batches * k * n * rows * e->b[j].ops;
     }
+    *computed_ops *= rounds * resident_blocks(sms, below * beside) / (tiles * blocks); /* SMs without a tile compute nothing */
     if (f->is_fed) return sms * (rounds * (tile / blocks + f->of_tile + f->exchange) + f->at_end);
     if (begins) return sms * rounds * (tile + epilogue + COPIED_BEGIN);
     if (!f->hides_epilogue) return sms * rounds * ((tile + epilogue) / blocks + f->exchange);

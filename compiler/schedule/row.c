@@ -1,6 +1,8 @@
 /* The row driver: every row program. Short rows go to part of a warp or to a warp, longer ones to a block; a row that
  * is walked over several times stays in registers where it fits. Where rows, not their elements, lie adjacent in
  * memory, threads stand along the rows and share one by its elements. */
+#include <math.h>
+
 #include "schedule/row_program.h"
 
 bool schedule_row_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
@@ -339,7 +341,7 @@ bool schedule_row_configure(
 static const double OPS_PER_CYCLE = 128;
 /* Instructions of an operation of the graph, conversions and addresses among them; a function is several. */
 static const double INSTRUCTIONS = 2;
-enum { OF_FUNCTION = 4, JOIN_INSTRUCTIONS = 12 };
+enum { OF_FUNCTION = 4, JOIN_INSTRUCTIONS = 12, MOST_BLOCKS = 4 };
 
 static double element_ops(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     const struct row_program *x = s->row;
@@ -368,17 +370,34 @@ static double element_ops(const struct graph *g, const struct partition *p, cons
     return ops;
 }
 
+/* The configuration that takes rows of so many elements. */
+static const struct config *config_for(const struct scheduled *s, double rows, double cols, int sms) {
+    for (int i = 0; i < s->n_configs; i++) {
+        const struct config *f = &s->configs[i];
+        bool fits = (!f->most_cols || cols <= f->most_cols) && (!f->suits_cols || cols <= f->suits_cols) &&
+                    (!f->few || rows * f->few <= sms * f->tile_m) && cols >= f->from_cols;
+        if (fits) return f;
+    }
+    return &s->configs[s->n_configs - 1];
+}
+
+/* Rows that do not stay in registers are read once a pass. */
 void schedule_row_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
     const struct row_program *x = s->row;
     s->bytes += scheduled_bytes(g, p, s);
-    double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
+    double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n), read = 0;
     double lanes = x->is_along_rows ? 8 : 8 * (s->configs[0].is_aligned ? s->configs[0].vector : 1);
     double padded = cols < lanes ? lanes : cols; /* lanes without an element idle */
     double ops = rows * (padded * element_ops(g, p, s) * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
     if (s->parts) s->bytes *= x->n_passes + x->stores_elements;
     const struct arch *m = g->cx->arch;
+    const struct config *f = config_for(s, rows, cols, m->sms);
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE);
     s->seconds = s->bytes / m->copied;
+    for (int i = 0; i < s->n_loads; i++) read += tensor_bytes(g, &s->loads[i]);
+    if (!s->parts && !f->most_cols) s->seconds += read * (x->n_passes + x->stores_elements - 1) / m->copied;
+    if (!s->parts && f->most_cols && f->tile_m == 1 && rows < MOST_BLOCKS * m->sms)
+        s->seconds *= 1 + 1 / ceil(rows / m->sms); /* nothing is read while the last blocks store */
     if (s->seconds < computing) s->seconds = computing;
     int spread = 1;
     for (int i = 0; i < s->n_configs; i++)

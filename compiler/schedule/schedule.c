@@ -193,6 +193,27 @@ static void add_kernels(struct cx *cx, struct scheduled_graph *c, struct schedul
     }
 }
 
+/* ---- what people are told ---- */
+
+/* What waiting takes in kernels however small: for memory, for threads of a block, for results of one product that are the
+ * next one's operands. */
+static const double LEAST_ROW = 0.5e-6, LEAST_PRODUCT = 1.2e-6, LEAST_CHAIN = 4.3e-6;
+/* The first kernel of a launch has but to begin; a phase of small ones takes longer than a price says. */
+static const double FIRST_SECONDS = 1.1e-6, SMALL_PHASE_SECONDS = 3e-6;
+
+double scheduled_estimate(const struct scheduled *s) {
+    double least = s->chain ? LEAST_CHAIN : s->group->contraction ? LEAST_PRODUCT : s->row ? LEAST_ROW : 0;
+    return s->seconds > least ? s->seconds : least;
+}
+
+double fx_estimate(const struct scheduled_graph *c) {
+    double seconds = FIRST_SECONDS + (launches_each_time(c) - 1) * LAUNCH_SECONDS +
+                     (c->n_kernels - c->n_launches - c->n_free) * SMALL_PHASE_SECONDS;
+    for (int i = 0; i < c->n_kernels; i++)
+        if (!c->kernels[i].pass && !c->kernels[i].is_once) seconds += scheduled_estimate(&c->kernels[i]);
+    return seconds;
+}
+
 static struct scheduled_graph *schedule_partition(struct cx *cx, const struct graph *g, const struct partition *p) {
     struct scheduled_graph *c = NEW(&cx->arena, struct scheduled_graph);
     c->graph = g;
@@ -243,21 +264,23 @@ void fx_price_again(struct scheduled_graph *c) {
     }
 }
 
-/* What a price takes for the one configuration that there is. */
+/* A price is then that of one configuration. */
 static void leave_one(struct scheduled *s, int variant) {
     if (variant < 0 || variant >= s->n_configs) return;
     s->configs[0] = s->configs[variant];
     s->n_configs = 1;
 }
 
-double fx_price_variants(const struct scheduled_graph *c, const int *variants) {
-    struct scheduled_graph one = *c;
-    one.kernels = NEW_ARRAY(&c->graph->cx->arena, struct scheduled, c->n_kernels + 1);
-    memcpy(one.kernels, c->kernels, (size_t)c->n_kernels * sizeof *one.kernels);
+const struct scheduled_graph *fx_price_variants(const struct scheduled_graph *c, const int *variants) {
+    struct arena *a = &c->graph->cx->arena;
+    struct scheduled_graph *one = NEW(a, struct scheduled_graph);
+    *one = *c;
+    one->kernels = NEW_ARRAY(a, struct scheduled, c->n_kernels + 1);
+    memcpy(one->kernels, c->kernels, (size_t)c->n_kernels * sizeof *one->kernels);
     for (int i = 0; variants && i < c->n_launches; i++)
-        for (int k = 0; k < c->launches[i].n; k++) leave_one(&one.kernels[c->launches[i].first + k], variants[i]);
-    fx_price_again(&one);
-    return one.seconds;
+        for (int k = 0; k < c->launches[i].n; k++) leave_one(&one->kernels[c->launches[i].first + k], variants[i]);
+    fx_price_again(one);
+    return one;
 }
 
 /* What could be done about launches that stay apart. */
@@ -310,7 +333,7 @@ static void note_others(struct cx *cx, struct scheduled_graph *best, struct sche
                           : k->fuse == FUSE_REQUIRE        ? "`fuse: require` asks for one kernel"
                                                            : "it has another number of kernels than is asked for";
         PUSH(&cx->arena, best->others, best->n_others) = (struct proposal){
-            all[i]->partition->name, launches_each_time(all[i]), all[i]->seconds, why};
+            all[i]->partition->name, launches_each_time(all[i]), fx_estimate(all[i]), why};
     }
 }
 

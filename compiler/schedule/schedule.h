@@ -204,9 +204,13 @@ struct scheduled_graph *fx_schedule(struct cx *cx, const struct graph *g);
 
 /* Predicts again what c takes, all its kernels too, at the nominal extents that its kernel has now. */
 void fx_price_again(struct scheduled_graph *c);
-/* The seconds that it would say, where launch i takes configuration variants[i] alone; -1, or variants NULL: the one
- * with the lowest price. c stays as it is. */
-double fx_price_variants(const struct scheduled_graph *c, const int *variants);
+/* What people are told that a kernel, or all of a launch, takes: its price, by which ways are chosen, and what even the
+ * smallest takes, measured on an H100 (tests/bench/prices.py). */
+double scheduled_estimate(const struct scheduled *s);
+double fx_estimate(const struct scheduled_graph *c);
+/* c with prices of configuration variants[i] alone of launch i, of all its phases; -1, or variants NULL: of that with the
+ * lowest one. Its kernels have no other configurations; c stays as it is. */
+const struct scheduled_graph *fx_price_variants(const struct scheduled_graph *c, const int *variants);
 
 /* Leaves the configurations of s that the kernel's pins allow; false, with what there is, where none fits. */
 bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not);

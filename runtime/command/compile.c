@@ -97,6 +97,8 @@ fx_status compile_request(const struct request *r, const char *arch, bool oracle
     options.ablate = r->ablate;
     options.ablate_extents = r->ablate_extents;
     options.n_ablate_extents = r->n_ablate_extents;
+    options.gpu = r->gpu ? r->gpu : option_value(r->cmd, OPT_GPU);
+    options.sm_count = r->sm_count;
     fx_status status = fx_compile(
         r->spec->text, r->spec->n_bytes, !strcmp(path, "-") ? "<stdin>" : path, &options, out);
     if (!*out)

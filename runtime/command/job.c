@@ -40,7 +40,10 @@ static fx_status open_spec(struct job *job, const struct machine *machine, bool 
     if (is_native && (!job->context || machine->is_stand_in))
         return complain(FX_ERR_GPU, "--arch=native: no GPU: %s", machine->no_gpu);
     if (is_native || !arch) arch = job->context ? fx_context_arch(job->context) : NULL;
-    fx_status status = compile_spec(job->request, arch, oracle_will_do && !job->context, &job->compilation);
+    struct request request = *job->request;
+    if (job->context && !job->is_emulated) /* its times are predicted */
+        request.gpu = fx_context_device(job->context), request.sm_count = fx_context_sm_count(job->context);
+    fx_status status = compile_spec(&request, arch, oracle_will_do && !job->context, &job->compilation);
     return status == FX_OK ? choose_kernel(job) : status;
 }
 

@@ -50,8 +50,8 @@ def blocks_of(lib, only):
     return [b for b in out if not only or any(o in f"{b.path.stem} {b.kernel}" for o in only)]
 
 
-def predicted(lib, spec, device):
-    """What the receipt says: microseconds, and the launches."""
+def predicted(lib, spec):
+    """What the receipt: microseconds, and the launches."""
     lib.fx_receipt.restype = c.c_char_p
     receipt = json.loads(lib.fx_receipt(spec.handle, FORMAT_JSON, None))
     kernel = receipt["kernels"][0]
@@ -61,7 +61,7 @@ def predicted(lib, spec, device):
 
 
 def compile_block(lib, block, arch, device):
-    return libfx.Spec(lib, block.path, arch, block.kernel, block.given())
+    return libfx.Spec(lib, block.path, arch, block.kernel, block.given(), gpu=device)
 
 
 # ---- on a GPU ----
@@ -131,7 +131,7 @@ def on_gpu(lib, args, log):
             try:
                 if isinstance(kernel, Exception):
                     raise kernel
-                row |= predicted(lib, kernel.spec, context.device) | measure(lib, block, kernel, context, args.rounds)
+                row |= predicted(lib, kernel.spec) | measure(lib, block, kernel, context, args.rounds)
                 rows.append(row)
             except Exception as e:  # whatever it is: the blocks behind it are to be measured
                 row["failed"] = (str(e) or type(e).__name__).splitlines()[0]
@@ -188,7 +188,7 @@ def read(lib, args):
     blocks = {tuple(b.key()): b for b in blocks_of(lib, args.only)}
     for r in rows:
         block = blocks[tuple(r["block"])]
-        r |= predicted(lib, compile_block(lib, block, "sm_90a", r["device"]), r["device"])
+        r |= predicted(lib, compile_block(lib, block, "sm_90a", r["device"]))
         if r["launches"][0]["entry"] not in r["entries"]:
             print("another entry:", *r["block"], r["launches"][0]["entry"])
     return rows

@@ -349,7 +349,7 @@ START_TEST(a_summary_is_short) {
         const char *text, *summary;
     } of[] = {
         {"kernel f(x: bf16[M=4096,K=4096], w: bf16[K,N=4096], b: bf16[N]) -> y: bf16[M,N] {\n  y = gelu(x @ w + b)\n}",
-            "f: 1 GPU kernel, predicted 199.2 us on an H200 at M=4096 K=4096 N=4096; moves 101 MB, 0.429 of what 3 unfused kernels would\n"
+            "f: 1 GPU kernel, predicted 198.3 us on an H200 at M=4096 K=4096 N=4096; moves 101 MB, 0.429 of what 3 unfused kernels would\n"
             "  kernel 1, f_: gemm by wgmma, 101 MB, 137 Gflop, 197.2 us bound by multiply-adds of wgmma\n"
             "    line 2: mainloop x @ w; epilogue y = gelu(x @ w + b)\n"
             "    launches fx_f_128x256_wgmma: grid 132, 384 threads, 229440 bytes of shared memory; 1 block an SM, 1 wave\n"},
@@ -360,7 +360,7 @@ START_TEST(a_summary_is_short) {
             "    launches fx_f_128x256: grid 33554432, 256 threads, 131072 bytes of shared memory; 1 block an SM, 254201 waves\n"},
         /* a row a block, along which it stores, whatever lies along the rows */
         {"kernel f(x: f32[M=4096]) -> y: f32[M,N=2048] { y = softmax[N](x * f32(idx(N))) }",
-            "f: 1 GPU kernel, predicted 20.0 us on an H200 at M=4096 N=2048; moves 33.6 MB, 0.333 of what 3 unfused kernels would\n"
+            "f: 1 GPU kernel, predicted 19.1 us on an H200 at M=4096 N=2048; moves 33.6 MB, 0.333 of what 3 unfused kernels would\n"
             "  kernel 1, f_: row, 33.6 MB, 18.0 us bound by instructions and latency\n"
             "    line 1: of a row softmax[N](x * f32(idx(N))); in a row softmax[N](x * f32(idx(N)))\n"
             "    launches fx_f_1x128_keep4: grid 4096, 128 threads, 512 bytes of shared memory; 7 blocks an SM, 5 waves\n"}};

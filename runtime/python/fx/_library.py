@@ -76,7 +76,7 @@ class Shape(c.Structure):
 class Options(c.Structure):
     _fields_ = fields(("size", c.c_size_t), ("arch kernel", c.c_char_p), ("defines", c.POINTER(c.c_char_p)), ("n_defines", c.c_int), ("dump_after stop_after skip", c.c_char_p),
                       ("oracle_only", c.c_bool), ("read_file user", c.c_void_p), ("tests_only unfused", c.c_bool), ("with", c.c_char_p), ("ablate", c.c_int),
-                      ("ablate_extents", c.POINTER(c.c_char_p)), ("n_ablate_extents", c.c_int), ("on_stage stage_user read_failure", c.c_void_p))
+                      ("ablate_extents", c.POINTER(c.c_char_p)), ("n_ablate_extents", c.c_int), ("on_stage stage_user read_failure", c.c_void_p), ("gpu", c.c_char_p), ("sm_count", c.c_int))
 
 
 class Tensor(c.Structure):  # DLPack's DLTensor
