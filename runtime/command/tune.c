@@ -74,7 +74,7 @@ static fx_status add_partition(struct tuning *t, int partition, const int *chose
         const struct fx_launch *l = &job->kernel->launches[p.first_launch + i];
         for (int v = 0; status == FX_OK && v < l->n_variants; v++) {
             struct way other = base;
-            if (v == base.variants[i] || !takes(job, &l->variants[v])) continue;
+            if (v == base.variants[i] || l->is_once || !takes(job, &l->variants[v])) continue;
             other.variants[i] = v;
             other.n_unlike = l->variants[v].kind != l->variants[base.variants[i]].kind;
             status = predict(t, &other);
@@ -82,6 +82,14 @@ static fx_status add_partition(struct tuning *t, int partition, const int *chose
         }
     }
     return status;
+}
+
+/* What it computes of `const` tensors once would be another partition's: it is not timed beside that. */
+static bool has_constants(const struct fx_kernel *k, int partition) {
+    const struct fx_partition p = fx_get_partition(k, partition);
+    bool any = false;
+    for (int i = p.first_launch; i < p.first_launch + p.n_launches; i++) any |= k->launches[i].is_once;
+    return any;
 }
 
 /* gpu NULL: by the plan's rule alone. */
@@ -98,7 +106,7 @@ static fx_status list_ways(struct tuning *t, const struct gpu *gpu) {
     }
     fx_status status = add_partition(t, taken, chosen);
     for (int i = 0; status == FX_OK && i < fx_partition_count(job->kernel); i++)
-        if (i != taken) status = add_partition(t, i, NULL);
+        if (i != taken && !has_constants(job->kernel, i)) status = add_partition(t, i, NULL);
     return status;
 }
 
@@ -284,7 +292,7 @@ static void drop_hopeless(struct tuning *t) {
 static fx_status time_rounds(
     struct tuning *t, const struct gpu *gpu, struct rotation *r, fx_timer *timer, double until) {
     fx_status status = FX_OK;
-    for (int round = 0; status == FX_OK && round < MAX_ROUNDS && (round < LEAST_ROUNDS || now() < until); round++) {
+    for (int round = 0; status == FX_OK && round < MAX_ROUNDS && (!round || now() < until); round++) {
         say_progress(t, "timed in round", round + 1, MAX_ROUNDS);
         for (int i = 0; status == FX_OK && i < t->n_ways; i++) {
             struct way *w = &t->ways[(i + round) % t->n_ways];

@@ -73,9 +73,14 @@ fx_status constants_check(const fx_constants *c, const struct fx_partition *take
 
 /* ---- computing them ---- */
 
-/* Whether launches may take partition i as it is prepared. */
+/* Whether launches may take partition i as it is prepared; one without constants, which may be pinned later, has all of
+ * them. */
 static bool is_reachable(const fx_prepared *p, int i) {
-    return p->is_loaded[i] && (p->partition < 0 || p->partition == i);
+    const struct fx_partition of = fx_get_partition(p->kernel, i);
+    bool has_constants = false;
+    for (int l = of.first_launch; l < of.first_launch + of.n_launches; l++)
+        has_constants |= p->kernel->launches[l].is_once;
+    return !has_constants || (p->is_loaded[i] && (p->partition < 0 || p->partition == i));
 }
 
 /* Where the constants of each partition begin, and the bytes of all. */
