@@ -80,7 +80,7 @@ static void land_sent(struct emu_block *b, struct mbarrier *m) {
 /* Boxes on their way to the barrier, and what was sent. */
 static void land_boxes(struct emu_block *b, struct mbarrier *m) {
     land_sent(b, m);
-    for (int i = 0; i < b->n_threads; i++) {
+    for (int i = 0; i < b->n_threads && b->n_boxes > 0; i++) {
         struct fiber *f = &b->warps[0].fibers[i];
         int kept = 0;
         for (int c = 0; c < f->n_copies; c++) {
@@ -93,6 +93,7 @@ static void land_boxes(struct emu_block *b, struct mbarrier *m) {
             m->n_bytes -= copy->n_bytes;
         }
         if (kept < f->n_copies && f->view.is_watched) watch_signal(f, m->before[m->phase & 1]);
+        b->n_boxes -= f->n_copies - kept;
         f->n_copies = kept;
     }
     end_phase(b, m);

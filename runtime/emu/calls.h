@@ -77,7 +77,7 @@ struct emu_thread { /* the thread that runs */
     char *shared;              /* the block's shared memory */
     unsigned shared_bytes;
     unsigned words[EMU_WORDS]; /* brought to an operation of the warp, and its result */
-    const struct emu_calls *calls; /* `table` */
+    const struct emu_calls *calls; /* of a watched thread `table`, else one that all threads share */
     struct emu_calls table;    /* here, where reading it is not taken for an access of the kernel's */
     char *stack;               /* what is the thread's own is not reported */
     int is_watched;            /* accesses are reported, where the code was compiled to */

@@ -183,6 +183,7 @@ struct warp {
     struct fiber *fibers;
     int n;                     /* lanes */
     int number;                /* in its block */
+    int place;                 /* among the warps of all blocks that are alive */
     unsigned ready;            /* lanes that can run, a bit each */
     unsigned arrived;          /* lanes at the operation */
     enum emu_operation operation;
@@ -204,6 +205,7 @@ struct emu_block {
     struct named named[NAMED_BARRIERS];
     struct sent *sent;         /* to this block, not landed */
     int n_sent, sent_room;
+    int n_boxes;               /* copies of its threads that a memory barrier waits for */
     struct shared shared;
     struct sight *sight;       /* where accesses are watched, else NULL */
 };
@@ -230,6 +232,7 @@ struct emu_machine {
     struct emu_block *blocks;      /* those that are alive: a cluster, or all of a cooperative launch */
     int n_blocks;
     struct fiber *fibers;      /* of all of them */
+    uint64_t *ready_warps;     /* a bit a warp, by its place: a lane of it is ready */
     char *stacks;
     size_t stacks_bytes;
     struct fiber *now;         /* the thread that runs */

@@ -53,18 +53,43 @@ static struct fiber *lane_of(struct emu_machine *m, struct warp *w, int after) {
     return &w->fibers[__builtin_ctz(above ? above : ready)];
 }
 
-/* A warp with a ready lane, other than `now` unless there is no other; NULL where nobody can run. */
-static struct warp *warp_of(struct emu_machine *m, struct warp *now) {
-    int n_warps = m->blocks[0].n_warps, n = n_warps * m->n_blocks;
-    int at = (int)(now->block - m->blocks) * n_warps + now->number;
-    int first = m->schedule.order == ORDER_RANDOM ? (int)draw(m, (unsigned)n) : 0;
-    for (int i = 0; i < n; i++) {
-        int step = i + 1 == n ? n : 1 + (first + i) % (n - 1);
-        int number = (m->schedule.order == ORDER_DOWN ? at + n - step : at + step) % n;
-        struct warp *w = &m->blocks[number / n_warps].warps[number % n_warps];
-        if (w->ready) return w;
+enum { BITS = 64 }; /* of a word of ready_warps */
+
+/* The first place from `from` on, or up to `from` and downwards, whose bit is set and which is below n; -1 where there
+ * is none. */
+static int ready_above(const struct emu_machine *m, int from, int n) {
+    for (int at = from / BITS; at * BITS < n; at++) {
+        uint64_t bits = m->ready_warps[at] & (at == from / BITS ? ~(uint64_t)0 << from % BITS : ~(uint64_t)0);
+        if (bits) return at * BITS + __builtin_ctzll(bits);
     }
-    return NULL;
+    return -1;
+}
+static int ready_below(const struct emu_machine *m, int from) {
+    for (int at = from / BITS; from >= 0 && at >= 0; at--) {
+        uint64_t bits = m->ready_warps[at];
+        if (at == from / BITS) bits &= ~(uint64_t)0 >> (BITS - 1 - from % BITS);
+        if (bits) return at * BITS + BITS - 1 - __builtin_clzll(bits);
+    }
+    return -1;
+}
+
+/* A warp with a ready lane, other than `now` unless there is no other; NULL where nobody can run. All others are gone
+ * through from the next one on, or from one that is drawn. */
+static struct warp *warp_of(struct emu_machine *m, struct warp *now) {
+    int n = m->blocks[0].n_warps * m->n_blocks, at = now->place, found;
+    uint64_t *own = &m->ready_warps[at / BITS], bit = (uint64_t)1 << at % BITS, was = *own & bit;
+    *own &= ~bit;
+    if (m->schedule.order == ORDER_DOWN) {
+        found = ready_below(m, at - 1);
+        if (found < 0) found = ready_below(m, n - 1);
+    } else {
+        int first = m->schedule.order == ORDER_RANDOM ? (int)draw(m, (unsigned)n) : 0;
+        found = ready_above(m, n > 1 ? (at + 1 + first % (n - 1)) % n : 0, n);
+        if (found < 0) found = ready_above(m, 0, n);
+    }
+    *own |= was;
+    if (found < 0 && was) found = at;
+    return found < 0 ? NULL : &m->blocks[0].warps[found];
 }
 
 static const char *const operations[] = {"", "shuffle_xor", "shuffle_up", "ldmatrix", "ldmatrix_trans", "mma_f16",
@@ -125,8 +150,10 @@ static void run_next(struct emu_machine *m, bool leaves_warp) {
 }
 
 static void make_ready(struct fiber *f) {
+    struct warp *w = f->warp;
     f->state = READY;
-    f->warp->ready |= 1u << f->lane;
+    w->ready |= 1u << f->lane;
+    machine_now->ready_warps[w->place / BITS] |= (uint64_t)1 << w->place % BITS;
 }
 
 /* What waits for more than its warp, or has returned, shows whether its stack has sufficed; to look at every switch
@@ -137,9 +164,11 @@ static void check_stack(struct emu_machine *m, const struct fiber *f) {
 }
 
 static void stop(struct fiber *f, enum state state) {
+    struct warp *w = f->warp;
     f->state = state;
     f->turn++;
-    f->warp->ready &= ~(1u << f->lane);
+    w->ready &= ~(1u << f->lane);
+    if (!w->ready) machine_now->ready_warps[w->place / BITS] &= ~((uint64_t)1 << w->place % BITS);
 }
 
 void machine_stop(struct fiber *f, enum state state) {
@@ -255,6 +284,7 @@ static void keep(struct fiber *f, const struct copy *c) {
         f->copies = more, f->copies_room = room;
     }
     f->copies[f->n_copies++] = *c;
+    if (c->barrier > EMU_SENT) f->warp->block->n_boxes++;
 }
 
 void machine_copy(struct fiber *f, const struct copy *asked) {
@@ -388,7 +418,7 @@ static void begin_block(struct emu_machine *m, struct emu_block *b, unsigned num
     b->n_live = b->n_threads;
     b->n_at_barrier = 0;
     memset(b->shared.at, 0xFF, m->launch->shared_bytes);
-    b->n_mbarriers = b->n_sent = 0;
+    b->n_mbarriers = b->n_sent = b->n_boxes = 0;
     memset(b->named, 0, sizeof b->named);
     for (int i = 0; i < b->n_warps; i++) {
         struct warp *w = &b->warps[i];
@@ -426,7 +456,8 @@ static void lay_out_block(struct emu_machine *m, int i, struct warp *warps, int 
     for (int t = 0; t < b->n_threads; t++) {
         struct fiber *f = &m->fibers[(size_t)i * l->n_threads + (size_t)t];
         struct warp *w = &warps[t / WARP];
-        if (t % WARP == 0) *w = (struct warp){.block = b, .fibers = f, .number = t / WARP};
+        if (t % WARP == 0)
+            *w = (struct warp){.block = b, .fibers = f, .number = t / WARP, .place = i * n_warps + t / WARP};
         f->warp = w;
         f->lane = w->n++;
         f->stack = m->stacks + ((size_t)i * l->n_threads + (size_t)t) * STACK_STEP;
@@ -437,7 +468,7 @@ static void lay_out_block(struct emu_machine *m, int i, struct warp *warps, int 
             .cluster = l->cluster,
             .shared = b->shared.at,
             .shared_bytes = l->shared_bytes,
-            .calls = &f->view.table,
+            .calls = m->schedule.is_watched ? &f->view.table : &calls,
             .table = calls,
             .stack = f->stack,
             .is_watched = m->schedule.is_watched};
@@ -452,8 +483,9 @@ static bool open_blocks(struct emu_machine *m, struct warp **warps) {
     m->blocks = calloc((size_t)m->n_blocks, sizeof *m->blocks);
     m->fibers = calloc(n_fibers, sizeof *m->fibers);
     *warps = calloc((size_t)m->n_blocks * (size_t)n_warps, sizeof **warps);
+    m->ready_warps = calloc((size_t)m->n_blocks * (size_t)n_warps / BITS + 1, sizeof *m->ready_warps);
     m->stacks = stacks_take(&m->stacks_bytes);
-    if (!m->blocks || !m->fibers || !*warps || !m->stacks) return false;
+    if (!m->blocks || !m->fibers || !*warps || !m->ready_warps || !m->stacks) return false;
     for (int i = 0; i < m->n_blocks; i++) {
         if (!shared_open(&m->blocks[i].shared, l->shared_bytes)) return false;
         lay_out_block(m, i, *warps + (size_t)i * (size_t)n_warps, n_warps);
@@ -470,6 +502,7 @@ static void close_blocks(struct emu_machine *m, struct warp *warps) {
     if (m->stacks) stacks_give(m->stacks, m->stacks_bytes);
     free(m->fibers);
     free(m->blocks);
+    free(m->ready_warps);
     free(warps);
 }
 
