@@ -78,10 +78,10 @@ struct emu_thread { /* the thread that runs */
     unsigned shared_bytes;
     unsigned words[EMU_WORDS]; /* brought to an operation of the warp, and its result */
     const struct emu_calls *calls; /* of a watched thread `table`, else one that all threads share */
-    struct emu_calls table;    /* here, where reading it is not taken for an access of the kernel's */
     char *stack;               /* what is the thread's own is not reported */
     int is_watched;            /* accesses are reported, where the code was compiled to */
     int overwrites;            /* what it writes to global memory may take the place of results */
+    struct emu_calls table;    /* here, where reading it is not taken for an access of the kernel's */
 };
 
 struct emu_entry { /* what compiled code says of itself, under the name emu_entry_of_NAME */

@@ -131,7 +131,7 @@ struct copy { /* an asynchronous copy under way */
     const void *pc;         /* where it was asked for */
 };
 
-struct fiber { /* a CUDA thread */
+struct fiber { /* a CUDA thread; every switch uses three lines of the cache: the first two, and the one behind `view` */
     struct emu_thread view; /* first: what compiled code calls self */
     void *stack_pointer;    /* while it does not run */
     char *stack;
@@ -147,7 +147,7 @@ struct fiber { /* a CUDA thread */
     unsigned time;          /* watched: of its block, when it last waited for others */
     unsigned stamp;         /* time and thread, in shared memory */
     uint64_t global_stamp;  /* time, block and thread */
-};
+} __attribute__((aligned(64)));
 
 struct wgmma_product { /* of a warpgroup, a warp's share, on its way */
     unsigned long long a, b; /* descriptors */
@@ -236,6 +236,7 @@ struct emu_machine {
     char *stacks;
     size_t stacks_bytes;
     struct fiber *now;         /* the thread that runs */
+    struct emu_thread **self;  /* where compiled code looks for it */
     void *outside;             /* stack of the one who runs the machine */
     unsigned long long random;
     long n_at_grid_barrier, n_live;

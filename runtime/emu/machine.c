@@ -33,13 +33,13 @@ _Noreturn void machine_fail(struct emu_machine *m, const void *pc, const char *f
 
 /* ---- taking turns ---- */
 
-static unsigned draw(struct emu_machine *m, unsigned below) {
+static inline unsigned draw(struct emu_machine *m, unsigned below) {
     m->random = m->random * 6364136223846793005u + 1442695040888963407u;
     return (unsigned)((m->random >> 33) % below);
 }
 
 /* A ready lane of the warp, beginning behind (in its order) lane `after`; there is one. */
-static struct fiber *lane_of(struct emu_machine *m, struct warp *w, int after) {
+static inline struct fiber *lane_of(struct emu_machine *m, struct warp *w, int after) {
     unsigned ready = w->ready;
     if (m->schedule.order == ORDER_RANDOM) {
         unsigned above = ready & (~0u << draw(m, WARP));
@@ -136,20 +136,28 @@ __attribute__((noinline)) _Noreturn static void fail_deadlocked(struct emu_machi
     machine_fail(m, NULL, "%s", text);
 }
 
-static void run_next(struct emu_machine *m, bool leaves_warp) {
+/* Where it has to, by waiting for copies. */
+__attribute__((noinline)) static struct warp *need_warp(struct emu_machine *m, struct warp *now) {
+    struct warp *w = warp_of(m, now);
+    if (!w && land_all(m)) w = warp_of(m, now);
+    if (!w) fail_deadlocked(m);
+    return w;
+}
+
+/* What every switch does is in one function with whoever stops: the fewer lines of a stack it touches, the more stacks
+ * the cache holds. */
+static inline __attribute__((always_inline)) void run_next(struct emu_machine *m, bool leaves_warp) {
     struct fiber *from = m->now;
     struct warp *w = from->warp;
-    if (leaves_warp || !w->ready) w = warp_of(m, w);
-    if (!w && land_all(m)) w = warp_of(m, from->warp);
-    if (!w) fail_deadlocked(m);
+    if (leaves_warp || !w->ready) w = need_warp(m, w);
     struct fiber *to = lane_of(m, w, w == from->warp ? from->lane : m->schedule.order == ORDER_DOWN ? WARP : -1);
     if (to == from) return;
     m->now = to;
-    *m->launch->module->entry->self = &to->view;
+    *m->self = &to->view;
     fiber_switch(&from->stack_pointer, to->stack_pointer, to->stack);
 }
 
-static void make_ready(struct fiber *f) {
+static inline void make_ready(struct fiber *f) {
     struct warp *w = f->warp;
     f->state = READY;
     w->ready |= 1u << f->lane;
@@ -163,7 +171,7 @@ static void check_stack(struct emu_machine *m, const struct fiber *f) {
         machine_fail(m, NULL, "the stack of a thread, %d bytes, has overflowed", STACK_BYTES);
 }
 
-static void stop(struct fiber *f, enum state state) {
+static inline void stop(struct fiber *f, enum state state) {
     struct warp *w = f->warp;
     f->state = state;
     f->turn++;
@@ -225,37 +233,43 @@ static void call_give_way(struct emu_thread *self) {
     run_next(machine_now, true);
 }
 
-static void watch_warp_met(struct warp *w) {
+__attribute__((noinline)) static void watch_warp_met(struct warp *w) {
     struct fiber *who[WARP];
     for (int i = 0; i < w->n; i++) who[i] = &w->fibers[i];
     watch_some_met(w->block, who, w->n);
+}
+
+/* By itself, as above; `pc`: who asks. */
+__attribute__((noinline)) _Noreturn static void fail_apart(
+    struct emu_machine *m, const struct fiber *f, enum emu_operation operation, unsigned operand, const void *pc) {
+    const struct warp *w = f->warp;
+    machine_fail(m, pc, "lane %d is at %s, operand %u, while lanes %#x of its warp are at %s, operand %u", f->lane,
+        operations[operation], operand, w->arrived, operations[w->operation], w->operand);
+}
+
+/* The last lane has come. */
+__attribute__((noinline)) static void end_together(struct emu_machine *m, struct warp *w) {
+    do_together(w);
+    if (m->schedule.is_watched && w->operation == EMU_WARP_BARRIER) watch_warp_met(w);
+    w->arrived = 0;
+    for (int i = 0; i < w->n; i++) make_ready(&w->fibers[i]);
 }
 
 static void call_together(struct emu_thread *self, enum emu_operation operation, unsigned operand) {
     struct emu_machine *m = machine_now;
     struct fiber *f = fiber_of(self);
     struct warp *w = f->warp;
-    unsigned all = w->n == WARP ? ~0u : (1u << w->n) - 1;
-    if (w->arrived && (w->operation != operation || w->operand != operand))
-        machine_fail(m, (const char *)__builtin_return_address(0) - 1,
-            "lane %d is at %s, operand %u, while lanes %#x of its warp are at %s, operand %u", f->lane,
-            operations[operation], operand, w->arrived, operations[w->operation], w->operand);
-    if (self->is_watched && (operation == EMU_LDMATRIX || operation == EMU_LDMATRIX_TRANS))
-        watch_touch(self, self->shared + (self->words[0] - EMU_ADDRESS_0), 16, EMU_READ,
-            (const char *)__builtin_return_address(0) - 1);
+    const char *pc = (const char *)__builtin_return_address(0) - 1;
+    if (w->arrived && (w->operation != operation || w->operand != operand)) fail_apart(m, f, operation, operand, pc);
+    if (m->schedule.is_watched && (operation == EMU_LDMATRIX || operation == EMU_LDMATRIX_TRANS))
+        watch_touch(self, self->shared + (self->words[0] - EMU_ADDRESS_0), 16, EMU_READ, pc);
     w->operation = operation;
     w->operand = operand;
-    w->pc = (const char *)__builtin_return_address(0) - 1;
+    w->pc = pc;
     w->arrived |= 1u << f->lane;
     stop(f, AT_OPERATION);
-    if (w->arrived == all) {
-        do_together(w);
-        if (self->is_watched && operation == EMU_WARP_BARRIER) watch_warp_met(w);
-        w->arrived = 0;
-        for (int i = 0; i < w->n; i++) make_ready(&w->fibers[i]);
-        return;
-    }
-    run_next(m, false);
+    if (w->arrived == (w->n == WARP ? ~0u : (1u << w->n) - 1)) end_together(m, w);
+    else run_next(m, false);
 }
 
 /* ---- copies ---- */
@@ -443,7 +457,7 @@ static void run_blocks(struct emu_machine *m) {
     m->n_at_grid_barrier = m->n_at_cluster = 0;
     m->cluster_phase = 0;
     m->now = lane_of(m, first, m->schedule.order == ORDER_DOWN ? WARP : -1);
-    *m->launch->module->entry->self = &m->now->view;
+    *m->self = &m->now->view;
     fiber_switch(&m->outside, m->now->stack_pointer, m->now->stack);
 }
 
@@ -481,10 +495,11 @@ static bool open_blocks(struct emu_machine *m, struct warp **warps) {
     size_t n_fibers = (size_t)m->n_blocks * l->n_threads;
     m->stacks_bytes = n_fibers * STACK_STEP;
     m->blocks = calloc((size_t)m->n_blocks, sizeof *m->blocks);
-    m->fibers = calloc(n_fibers, sizeof *m->fibers);
+    m->fibers = aligned_alloc(_Alignof(struct fiber), n_fibers * sizeof *m->fibers);
     *warps = calloc((size_t)m->n_blocks * (size_t)n_warps, sizeof **warps);
     m->ready_warps = calloc((size_t)m->n_blocks * (size_t)n_warps / BITS + 1, sizeof *m->ready_warps);
     m->stacks = stacks_take(&m->stacks_bytes);
+    if (m->fibers) memset(m->fibers, 0, n_fibers * sizeof *m->fibers);
     if (!m->blocks || !m->fibers || !*warps || !m->ready_warps || !m->stacks) return false;
     for (int i = 0; i < m->n_blocks; i++) {
         if (!shared_open(&m->blocks[i].shared, l->shared_bytes)) return false;
@@ -526,7 +541,7 @@ static void describe_error(const struct emu_machine *m, char *error, size_t size
 
 bool machine_run(const struct emu_launch *launch, const struct emu_schedule *schedule, char *error, size_t size) {
     struct emu_machine m = {.launch = launch, .schedule = *schedule, .random = schedule->seed * 2654435761u + 1,
-                        .n_blocks = (int)emu_alive(launch)};
+                        .n_blocks = (int)emu_alive(launch), .self = launch->module->entry->self};
     struct warp *warps = NULL;
     bool is_open = fault_enter() && open_blocks(&m, &warps);
     if (is_open) {
