@@ -278,13 +278,24 @@ static void set_waits(struct scheduled_graph *c, struct launch_phases j) {
     }
 }
 
-/* The passes of one row program first: what they hand over is smallest. */
+/* Whether all kernels of launches i and i + 1 have the schedule that they would have as phases. */
+static bool keep_schedules(const struct scheduled_graph *c, int i) {
+    const int end = c->launches[i + 1].first + c->launches[i + 1].n;
+    for (int k = c->launches[i].first; k < end; k++)
+        if (c->kernels[k].schedule->as_phase != c->kernels[k].schedule) return false;
+    return true;
+}
+
+/* The passes of one row program first: what they hand over is smallest. Then launches whose kernels lose nothing: a
+ * product on wgmma is one of mma as a phase. */
 void phases_join(struct cx *cx, struct scheduled_graph *c, int most) {
-    for (int passes = 1; passes >= 0; passes--)
+    enum { ANY, THAT_KEEP, PASSES };
+    for (int which = PASSES; which >= ANY; which--)
         for (int i = c->n_once; i + 1 < c->n_launches && launches_each_time(c) > most;) {
             const struct scheduled *a = &c->kernels[c->launches[i + 1].first - 1],
                                    *b = &c->kernels[c->launches[i + 1].first];
-            if ((passes && !is_pass_of(a, b)) || !join_sides(cx, c, i)) i++;
+            bool is_due = which == PASSES ? is_pass_of(a, b) : which == ANY || keep_schedules(c, i);
+            if (!is_due || !join_sides(cx, c, i)) i++;
         }
     for (int i = 0; i < c->n_launches; i++)
         if (c->launches[i].n > 1) set_waits(c, c->launches[i]);
