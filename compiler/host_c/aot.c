@@ -14,6 +14,8 @@
 
 extern const char fx_text_tensor_maps[], fx_text_ahead[];
 
+enum { N_CONSTANTS = 4 }; /* functions beside the others where something depends on `const` tensors alone */
+
 struct ahead { /* a file while it is written */
     struct arena *arena;
     const struct fx_image **images; /* the best first */
@@ -53,6 +55,13 @@ static struct ahead open_file(struct arena *arena, const struct fx_image *images
             f.forms[k * n + i] = identifiers_take(
                 &scope, arena_printf(arena, "%s_%s", f.kernels[k], f.images[i]->plan->arch));
     return f;
+}
+
+/* Whether something of kernel k depends on `const` tensors alone, on some architecture. */
+static bool has_constants(const struct ahead *f, int k) {
+    for (int i = 0; i < f->n_images; i++)
+        if (host_c_has_constants(&f->images[i]->plan->kernels[k])) return true;
+    return false;
 }
 
 /* ---- machine code ---- */
@@ -99,7 +108,8 @@ static void put_find(struct host_writer *w, const char *form) {
     put_c(w, "    return r;\n}\n\n");
 }
 
-static void put_form(struct host_writer *w, const struct fx_image *image, int k, const char *form) {
+static void put_form(struct host_writer *w, const struct fx_image *image, int k, const struct ahead *f, int i) {
+    const char *form = f->forms[k * f->n_images + i];
     host_c_begin(w, &image->plan->kernels[k]);
     w->entries = arena_printf(w->arena, "%s_entries", form);
     w->compiled = image->compiled;
@@ -113,6 +123,8 @@ static void put_form(struct host_writer *w, const struct fx_image *image, int k,
     host_c_put_parameters(w, false);
     put_c(w, ") {\n");
     host_c_put_launch(w);
+    w->base = f->kernels[k], w->form = form, w->module = "struct fx_device";
+    if (has_constants(f, k)) host_c_put_constants(w, "static ");
 }
 
 /* ---- what a user calls ---- */
@@ -131,6 +143,16 @@ static void put_launch(struct host_writer *w, const char *name) {
     put_c(w, ")");
 }
 
+/* Of what is computed once: bytes, computing, the workspace of a launch with it, that launch. */
+static void put_of_constants(struct host_writer *w, const char *name, int which) {
+    static const char *const names[N_CONSTANTS] = {"bytes", "prepare", "workspace", "launch"};
+    const bool is_size = which % 2 == 0;
+    put_c(w, "int %s_const_%s(%s", name, names[which], is_size ? "size_t *bytes" : "struct CUstream_st *stream");
+    if (is_size) host_c_put_extents(w, ", ");
+    else host_c_put_constants_parameters(w, true, which == 1);
+    put_c(w, ")");
+}
+
 /* Opens a function that needs the device. */
 static void put_use(struct host_writer *w, const char *name) {
     put_c(w, " {\n    const struct fx_device *m;\n    const int r = fx_use(%s_finds, %s_ready, &m);\n", name, name);
@@ -140,6 +162,25 @@ static void put_use(struct host_writer *w, const char *name) {
 /* `if` the device has image i; nothing of the last, which it has where it has no other. */
 static void put_case(struct host_writer *w, const struct ahead *f, int i) {
     put_c(w, i + 1 < f->n_images ? "    if (m->code == %d) " : "    ", i);
+}
+
+/* Each hands on to the one of the image. */
+static void put_constants(struct host_writer *w, const struct ahead *f, int k) {
+    static const char *const names[N_CONSTANTS] = {"bytes", "prepare", "workspace", "launch"};
+    for (int which = 0; which < N_CONSTANTS; which++) {
+        const bool is_size = which % 2 == 0;
+        put_of_constants(w, f->kernels[k], which);
+        put_use(w, f->kernels[k]);
+        for (int i = 0; i < f->n_images; i++) {
+            put_case(w, f, i);
+            put_c(w, "%s%s_const_%s(m%s", is_size ? "*bytes = " : "return ", f->forms[k * f->n_images + i], names[which],
+                is_size ? "" : ", stream");
+            if (is_size) host_c_put_given_extents(w);
+            else host_c_put_constants_given(w, which == 1);
+            put_c(w, is_size && i + 1 < f->n_images ? ");\n    else\n" : ");\n");
+        }
+        put_c(w, is_size ? "    return *bytes == SIZE_MAX ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;\n}\n\n" : "}\n\n");
+    }
 }
 
 static void put_public(struct host_writer *w, const struct ahead *f, int k) {
@@ -168,6 +209,8 @@ static void put_public(struct host_writer *w, const struct ahead *f, int k) {
         put_c(w, ");\n");
     }
     put_c(w, "}\n\n");
+    w->base = name;
+    if (has_constants(f, k)) put_constants(w, f, k);
 }
 
 static const char *const own_errors[] = {"NO_DRIVER", "OLD_DRIVER", "NO_CODE", "DEVICE_NUMBER"};
@@ -212,7 +255,11 @@ static void put_opening(struct buf *out, const struct ahead *f, const char *what
         " *   NAME_prepare    finds the driver, loads the code for the device; once for each device, ahead of the first launch that is captured or\n"
         " *                   must be quick. The calls below do it where it was not called\n"
         " *   NAME_workspace  how much device memory NAME_launch needs besides the tensors\n"
-        " *   NAME_launch     enqueues the work on a stream: it allocates nothing and waits for nothing\n"
+        " *   NAME_launch     enqueues the work on a stream: it allocates nothing and waits for nothing\n");
+    bool any = false;
+    for (int k = 0; k < f->images[0]->plan->n_kernels; k++) any |= has_constants(f, k);
+    if (any) buf_puts(out, host_c_about_constants);
+    buf_printf(out,
         " * All return 0, or an error above 0, a CUresult of the driver's, or below 0, one of those below; %s_error_name says its name. 1,\n"
         " * CUDA_ERROR_INVALID_VALUE: the arguments do not fit, and nothing was launched.\n"
         " *\n"
@@ -247,7 +294,14 @@ static void put_header(struct buf *out, const struct fx_image *images, int n, co
         put_workspace(&w, f.kernels[k]);
         put_c(&w, ";\n");
         put_launch(&w, f.kernels[k]);
-        put_c(&w, ";\n\n");
+        put_c(&w, ";\n");
+        w.base = f.kernels[k];
+        if (has_constants(&f, k)) host_c_put_constants_type(&w);
+        for (int which = 0; has_constants(&f, k) && which < N_CONSTANTS; which++) {
+            put_of_constants(&w, f.kernels[k], which);
+            put_c(&w, ";\n");
+        }
+        put_c(&w, "\n");
     }
     put_c(&w, "#ifdef __cplusplus\n}\n#endif\n");
 }
@@ -258,7 +312,7 @@ static void put_file(struct buf *out, const struct fx_image *images, int n, cons
     struct host_writer w = {.out = &kernels, .arena = out->arena, .early = "m->starts_early", .is_ahead = true};
     buf_init(&kernels, out->arena);
     for (int k = 0; k < images[0].plan->n_kernels; k++) {
-        for (int i = 0; i < n; i++) put_form(&w, f.images[i], k, f.forms[k * n + i]);
+        for (int i = 0; i < n; i++) put_form(&w, f.images[i], k, &f, i);
         put_public(&w, &f, k);
     }
     put_errors(&w, &f);

@@ -9,6 +9,12 @@
 
 /* ---- a kernel ---- */
 
+/* What functions for its constants are named after. */
+static void name_constants(struct host_writer *w, const char *name) {
+    w->base = w->form = name;
+    w->module = arena_printf(w->arena, "struct %s_module", name);
+}
+
 static void put_module(struct host_writer *w, const char *name) {
     put_c(w, "struct %s_module {\n    CUmodule module;\n    int64_t sm_count;\n", name);
     for (int i = 0; i < w->k->n_launches; i++)
@@ -83,12 +89,15 @@ static void put_kernel(struct host_writer *w, const struct fx_kernel *k, const c
     host_c_put_title(w, name);
     put_c(w, "#ifndef %s_ENTRIES /* its header is not included */\n", name);
     put_module(w, name);
+    name_constants(w, name);
+    if (host_c_has_constants(k)) host_c_put_constants_type(w);
     put_c(w, "#endif\n\n");
     put_load(w, name);
     put_workspace(w, name);
     put_signature(w, name);
     put_c(w, " {\n");
     host_c_put_launch(w);
+    if (host_c_has_constants(k)) host_c_put_constants(w, "");
 }
 
 /* What the header says of a kernel. */
@@ -97,13 +106,17 @@ static void put_declarations(struct buf *out, const struct fx_kernel *k, const c
     host_c_begin(&w, k);
     host_c_put_title(&w, name);
     put_module(&w, name);
+    name_constants(&w, name);
+    if (host_c_has_constants(k)) host_c_put_constants_type(&w);
     put_c(&w, "\nCUresult %s_load(struct %s_module *m, const void *cubin);\n", name, name);
     put_c(&w, "CUresult %s_load_from(struct %s_module *m, " FIND ");\n", name, name);
     put_c(&w, "CUresult %s_unload(struct %s_module *m);\n", name, name);
     put_workspace_signature(&w, name);
     put_c(&w, ";\n");
     put_signature(&w, name);
-    put_c(&w, ";\n#define %s_ENTRIES(X)", name);
+    put_c(&w, ";\n");
+    if (host_c_has_constants(k)) host_c_put_constants_declarations(&w);
+    put_c(&w, "#define %s_ENTRIES(X)", name);
     for (int i = 0; i < k->n_launches; i++)
         for (int v = 0; v < k->launches[i].n_variants; v++) put_c(&w, " X(%s)", k->launches[i].variants[v].entry);
     put_c(&w, "\n\n");
@@ -112,6 +125,8 @@ static void put_declarations(struct buf *out, const struct fx_kernel *k, const c
 /* ---- the files ---- */
 
 static void put_opening(struct buf *out, const struct fx_plan *p, const char *what) {
+    bool has_constants = false;
+    for (int i = 0; i < p->n_kernels; i++) has_constants |= host_c_has_constants(&p->kernels[i]);
     buf_printf(out, "/* Written by fxc %s for %s: %s\n", FX_VERSION, p->arch, what);
     buf_puts(out,
         " *\n"
@@ -120,7 +135,9 @@ static void put_opening(struct buf *out, const struct fx_plan *p, const char *wh
         " *   NAME_load_from        instead, where the kernels come from elsewhere, as when the .cu is compiled into the program: find gives each of them\n"
         " *   NAME_workspace_bytes  how much device memory NAME_launch needs besides the tensors; SIZE_MAX for impossible extents\n"
         " *   NAME_launch           enqueues the work on a stream; neither allocates nor synchronises\n"
-        " *   NAME_unload           when nothing of it runs any more\n"
+        " *   NAME_unload           when nothing of it runs any more\n");
+    if (has_constants) buf_puts(out, host_c_about_constants);
+    buf_puts(out,
         " * Tensors are row-major and contiguous, of the extents given, or have the strides given, in elements; outputs share memory\n"
         " * with nothing else, and no two elements of one do. The workspace is aligned to 256 bytes and belongs to one launch at a\n"
         " * time. CUDA_ERROR_INVALID_VALUE: the arguments do not fit, and nothing was launched. A loaded module may be used from\n"

@@ -6,7 +6,17 @@
 #include "base/base.h"
 #include "plan.h"
 
+enum host_run { /* which launches a function is about, where some depend on `const` parameters alone */
+    HOST_ALL,
+    HOST_ONCE, /* those */
+    HOST_KEPT, /* the others: what those compute is kept */
+};
+
 struct host_writer {
+    enum host_run run;
+    const char *base; /* of the kernel: its constants are a `struct BASE_constants` */
+    const char *form; /* the name that its functions here begin with */
+    const char *module; /* the type of what they take as `m` */
     struct buf *out;
     struct arena *arena;
     const struct fx_kernel *k;
@@ -43,10 +53,30 @@ void host_c_put_parameters(struct host_writer *w, bool is_outer);
 /* The extents, and all that these parameters are, behind a first argument of a call within the file. */
 void host_c_put_given_extents(struct host_writer *w);
 void host_c_put_given(struct host_writer *w);
+/* Of a scalar parameter. */
+const char *host_c_scalar_type(enum fx_dtype t);
 /* Whether e is the same at every launch. */
 bool host_c_is_known(const struct fx_expr *e);
 /* Bytes of dynamic shared memory to ask for, 0 where a kernel has them unasked; -1 where they depend on the launch. */
 int host_c_shared(const struct fx_variant *f);
+/* host_c_const.c: what depends on `const` parameters alone, computed once. Whether k has such launches. */
+bool host_c_has_constants(const struct fx_kernel *k);
+/* What the opening of a file says of their functions. */
+extern const char host_c_about_constants[];
+/* The struct in which a user keeps what they were computed from. */
+void host_c_put_constants_type(struct host_writer *w);
+/* Their functions within a file, all static or as a user calls them: their bytes; those that compute them; that launch
+ * with them, in a workspace of their own size. */
+void host_c_put_constants(struct host_writer *w, const char *storage);
+/* The parameters behind the first ones of each, as a user has them or not, and what is handed on for them. */
+void host_c_put_constants_parameters(struct host_writer *w, bool is_outer, bool is_prepare);
+void host_c_put_constants_given(struct host_writer *w, bool is_prepare);
+/* Declarations over the driver API, and the functions of a file that hand on to `forms`. */
+void host_c_put_constants_declarations(struct host_writer *w);
+/* host_c_kernel.c, for that: bytes of the constants of partitions before `partition`; what is computed once. */
+void host_c_put_kept_bytes(struct host_writer *w);
+void host_c_put_once(struct host_writer *w);
+
 /* Whether the size of the workspace depends on the device. */
 bool host_c_sizes_use_device(const struct fx_kernel *k);
 /* The rest of a function that returns the size of the workspace, and of one that launches. */

@@ -192,16 +192,41 @@ static void put_extent_check(struct host_writer *w, const char *result) {
     if (n) put_c(w, ") return %s;\n", result);
 }
 
-/* The size of each buffer of a partition, and where it lies in the workspace; `bytes` is that of all. */
-static void put_layout(struct host_writer *w, const struct fx_partition *p) {
+static bool is_kept(const struct fx_kernel *k, int buffer) { return k->buffers[buffer].kind == FX_BUFFER_CONST; }
+
+static bool keeps_any(const struct fx_kernel *k, const struct fx_partition *p) {
+    for (int i = p->first_buffer; i < p->first_buffer + p->n_buffers; i++)
+        if (is_kept(k, i)) return true;
+    return false;
+}
+
+/* The size of each buffer of a partition, 0 of those that lie elsewhere, and where it lies; `bytes` is that of all. */
+static void put_places(struct host_writer *w, const struct fx_partition *p, bool are_kept) {
     const struct fx_kernel *k = w->k;
-    put_c(w, "    const int64_t sizes[] = {\n");
+    const char *of = are_kept ? "kept_" : "";
+    put_c(w, "    const int64_t %ssizes[] = {\n", of);
     w->is_any_alignment = true;
     for (int i = p->first_buffer; i < p->first_buffer + p->n_buffers; i++)
-        put_c(w, "        %s, /* %s */\n", host_c_value(w, &k->buffers[i].bytes), w->buffers[i]);
+        put_c(w, "        %s, /* %s */\n", is_kept(k, i) == are_kept ? host_c_value(w, &k->buffers[i].bytes) : "0",
+            w->buffers[i]);
     w->is_any_alignment = false;
-    put_c(w, "    };\n    size_t offsets[%d];\n    const size_t bytes = %s(sizes, %d, offsets);\n", p->n_buffers,
-        host_c_call(w, "fx_place"), p->n_buffers);
+    put_c(w, "    };\n    size_t %soffsets[%d];\n    const size_t %sbytes = %s(%ssizes, %d, %soffsets);\n", of,
+        p->n_buffers, of, host_c_call(w, "fx_place"), of, p->n_buffers, of);
+}
+
+/* Where the buffers of a partition lie in the workspace, those that are kept behind the others where it has them too. */
+static void put_layout(struct host_writer *w, const struct fx_partition *p) {
+    if (w->run != HOST_ONCE) put_places(w, p, false);
+    if (!keeps_any(w->k, p)) return;
+    put_places(w, p, true);
+    if (w->run == HOST_ALL)
+        put_c(w, "    const size_t all_bytes = bytes == SIZE_MAX || kept_bytes > SIZE_MAX - 1 - bytes ? SIZE_MAX : "
+                 "bytes + kept_bytes;\n");
+}
+
+/* What the layout says the workspace takes. */
+static const char *workspace_bytes(const struct host_writer *w, const struct fx_partition *p) {
+    return w->run == HOST_ALL && keeps_any(w->k, p) ? "all_bytes" : "bytes";
 }
 
 /* What is done where partition `number` is taken stands between this and close_partition, and ends in a return: of
@@ -232,7 +257,8 @@ void host_c_put_bytes(struct host_writer *w) {
     for (int i = w->k->n_buffers ? 0 : fx_partition_count(w->k) - 1; i < fx_partition_count(w->k); i++) {
         const struct fx_partition p = w->k->n_buffers ? open_partition(w, i) : (struct fx_partition){0};
         if (p.n_buffers) put_layout(w, &p);
-        put_c(w, "    return %s;\n", p.n_buffers ? "bytes" : "0");
+        if (p.n_buffers && w->run == HOST_KEPT && keeps_any(w->k, &p)) put_c(w, "    (void)kept_bytes;\n");
+        put_c(w, "    return %s;\n", p.n_buffers ? workspace_bytes(w, &p) : "0");
         close_partition(w, i);
     }
     put_c(w, "}\n\n");
@@ -359,6 +385,7 @@ static const char *axis_length(struct host_writer *w, const struct fx_param *p, 
 static void put_strides(struct host_writer *w) {
     for (int i = 0; i < w->k->n_params; i++) {
         const struct fx_param *p = &w->k->params[i];
+        if (w->run == HOST_ONCE && !p->is_const) continue;
         for (int j = 0; p->is_strided && j < p->rank; j++) {
             const char *stride = w->strides[fx_stride_index(i, j)];
             put_c(w, "    if (%s == 1", axis_length(w, p, j));
@@ -375,18 +402,24 @@ static bool is_launchable(const struct fx_kernel *k) {
     return k->n_launches > 0;
 }
 
+/* Whether launch i is one that is written now. */
+static bool runs(const struct host_writer *w, int i) {
+    return w->run == HOST_ALL || w->k->launches[i].is_once == (w->run == HOST_ONCE);
+}
+
 /* Whether launches of p take it. */
 static bool is_argument_of(
-    const struct fx_kernel *k, const struct fx_partition *p, enum fx_arg_kind kind, int index) {
+    const struct host_writer *w, const struct fx_partition *p, enum fx_arg_kind kind, int index) {
+    const struct fx_kernel *k = w->k;
     for (int i = p->first_launch; is_launchable(k) && i < p->first_launch + p->n_launches; i++)
-        for (int a = 0; a < k->launches[i].n_args; a++)
+        for (int a = 0; runs(w, i) && a < k->launches[i].n_args; a++)
             if (k->launches[i].args[a].kind == kind && k->launches[i].args[a].index == index) return true;
     return false;
 }
 
-static bool is_argument(const struct fx_kernel *k, enum fx_arg_kind kind, int index) {
-    const struct fx_partition all = fx_get_partition(k, -1);
-    return is_argument_of(k, &all, kind, index);
+static bool is_argument(const struct host_writer *w, enum fx_arg_kind kind, int index) {
+    const struct fx_partition all = fx_get_partition(w->k, -1);
+    return is_argument_of(w, &all, kind, index);
 }
 
 /* Refuses tensors that are not aligned to their elements, or as the spec promises: what every variant takes for
@@ -397,7 +430,7 @@ static void put_alignment_check(struct host_writer *w) {
         const struct fx_param *p = &w->k->params[i];
         int bytes = fx_dtype_bits(fx_argument_dtype(p)) / 8;
         if (bytes < p->align) bytes = p->align;
-        if (p->is_scalar || bytes <= 1) continue;
+        if (p->is_scalar || bytes <= 1 || (w->run == HOST_ONCE && !p->is_const)) continue;
         put_c(w, "%s%s %% %d != 0", n++ ? " || " : "    if (", w->params[i], bytes);
     }
     if (n) put_c(w, ") return CUDA_ERROR_INVALID_VALUE;\n");
@@ -420,13 +453,31 @@ static void put_checks(struct host_writer *w) {
 
 /* Where the buffers of a partition are. */
 static void put_buffers(struct host_writer *w, const struct fx_partition *p) {
-    if (!p->n_buffers) return;
+    const bool keeps = keeps_any(w->k, p);
+    int number = 0;
+    if (!p->n_buffers || (w->run == HOST_ONCE && !keeps)) return;
     put_layout(w, p);
-    put_c(w, "    if (bytes == SIZE_MAX || (bytes != 0 && (workspace == 0 || workspace %% 256 != 0))) "
-             "return CUDA_ERROR_INVALID_VALUE;\n");
+    const char *bytes = workspace_bytes(w, p);
+    if (w->run != HOST_ONCE)
+        put_c(w, "    if (%s == SIZE_MAX || (%s != 0 && (workspace == 0 || workspace %% 256 != 0))) "
+                 "return CUDA_ERROR_INVALID_VALUE;\n", bytes, bytes);
+    while (number + 1 < w->k->n_partitions && w->k->partitions[number].first_launch != p->first_launch) number++;
+    if (keeps && w->run != HOST_ALL) {
+        put_c(w, "    const CUdeviceptr kept = %s + ", w->run == HOST_ONCE ? "memory" : "constants->memory");
+        if (number) {
+            put_c(w, "%s_const_below(m, %d", w->form, number);
+            host_c_put_given_extents(w);
+            put_c(w, ");\n    (void)kept_bytes;\n");
+        } else {
+            put_c(w, "0;\n    (void)kept_bytes;\n");
+        }
+    }
+    if (keeps && w->run == HOST_ALL) put_c(w, "    const CUdeviceptr kept = workspace + bytes;\n");
     for (int i = p->first_buffer; i < p->first_buffer + p->n_buffers; i++)
-        if (is_argument_of(w->k, p, FX_ARG_BUFFER, i))
-            put_c(w, "    CUdeviceptr %s = workspace + offsets[%d];\n", w->buffers[i], i - p->first_buffer);
+        if (is_argument_of(w, p, FX_ARG_BUFFER, i))
+            put_c(w, is_kept(w->k, i) ? "    CUdeviceptr %s = kept + kept_offsets[%d];\n"
+                                      : "    CUdeviceptr %s = workspace + offsets[%d];\n",
+                w->buffers[i], i - p->first_buffer);
 }
 
 /* Refusals that concern the arguments alone, and what the launches take besides them. */
@@ -435,13 +486,14 @@ static void put_arguments(struct host_writer *w) {
     put_extent_check(w, "CUDA_ERROR_INVALID_VALUE");
     put_alignment_check(w);
     for (int i = 0; i < k->n_params; i++)
-        if (!is_argument(k, FX_ARG_PARAM, i)) put_c(w, "    (void)%s;\n", w->params[i]);
+        if (!is_argument(w, FX_ARG_PARAM, i) && (w->run != HOST_ONCE || k->params[i].is_const))
+            put_c(w, "    (void)%s;\n", w->params[i]);
     put_strides(w);
-    put_checks(w);
+    if (w->run != HOST_ONCE) put_checks(w);
     for (int i = 0; i < k->n_extents; i++)
-        if (k->extents[i].value >= 0 && is_argument(k, FX_ARG_EXTENT, i))
+        if (k->extents[i].value >= 0 && is_argument(w, FX_ARG_EXTENT, i))
             put_c(w, "    long long %s = %lld;\n", w->extents[i], (long long)k->extents[i].value);
-    if (!k->n_buffers) put_c(w, "    (void)workspace;\n");
+    if (!k->n_buffers && w->run != HOST_ONCE) put_c(w, "    (void)workspace;\n");
 }
 
 void host_c_put_parameters(struct host_writer *w, bool is_outer) {
@@ -482,9 +534,11 @@ void host_c_put_launch(struct host_writer *w) {
         const int end = p.first_launch + p.n_launches;
         put_buffers(w, &p);
         put_c(w, "    struct fx_ready ready[%d];\n", end);
-        for (int l = p.first_launch; l < end; l++) put_choice(w, l);
+        for (int l = p.first_launch; l < end; l++)
+            if (runs(w, l)) put_choice(w, l);
         put_c(w, "    CUresult r = CUDA_SUCCESS;\n");
-        for (int l = p.first_launch; l < end; l++) put_start(w, l);
+        for (int l = p.first_launch; l < end; l++)
+            if (runs(w, l)) put_start(w, l);
         put_c(w, "    return r;\n");
         close_partition(w, i);
     }
@@ -505,4 +559,44 @@ void host_c_put_given(struct host_writer *w) {
     for (int i = 0; i < k->n_params; i++)
         for (int j = 0; k->params[i].is_strided && j < k->params[i].rank; j++)
             put_c(w, ", %s", w->strides[fx_stride_index(i, j)]);
+}
+
+void host_c_put_kept_bytes(struct host_writer *w) {
+    const struct fx_kernel *k = w->k;
+    put_extent_check(w, "SIZE_MAX");
+    put_c(w, "    size_t all = 0;\n    (void)m;\n");
+    for (int i = 0; i < fx_partition_count(k); i++) {
+        const struct fx_partition p = fx_get_partition(k, i);
+        if (!keeps_any(k, &p)) continue;
+        put_c(w, "    if (partition > %d) {\n", i);
+        put_places(w, &p, true);
+        put_c(w, "    if (kept_bytes == SIZE_MAX || kept_bytes > SIZE_MAX - 1 - all) return SIZE_MAX;\n"
+                 "    all += kept_bytes;\n    }\n");
+    }
+    put_c(w, "    return all;\n}\n\n");
+}
+
+void host_c_put_once(struct host_writer *w) {
+    const struct fx_kernel *k = w->k;
+    w->run = HOST_ONCE;
+    put_arguments(w);
+    put_c(w, "    (void)m;\n    CUresult r = CUDA_SUCCESS;\n    const size_t n_bytes = %s_const_below(m, %d", w->form,
+        fx_partition_count(k));
+    host_c_put_given_extents(w);
+    put_c(w, ");\n    if (!constants || n_bytes == SIZE_MAX || (n_bytes != 0 && (memory == 0 || memory %% 256 != 0))) "
+             "return CUDA_ERROR_INVALID_VALUE;\n");
+    for (int i = 0; i < fx_partition_count(k); i++) {
+        const struct fx_partition p = fx_get_partition(k, i);
+        const int end = p.first_launch + p.n_launches;
+        if (!keeps_any(k, &p)) continue;
+        put_c(w, "    {\n");
+        put_buffers(w, &p);
+        put_c(w, "    struct fx_ready ready[%d];\n", end);
+        for (int l = p.first_launch; l < end; l++)
+            if (runs(w, l)) put_choice(w, l);
+        for (int l = p.first_launch; l < end; l++)
+            if (runs(w, l)) put_start(w, l);
+        put_c(w, "    }\n");
+    }
+    w->run = HOST_ALL;
 }

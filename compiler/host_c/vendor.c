@@ -44,6 +44,8 @@ static void put_inner(struct host_writer *w, const struct fx_kernel *k, const ch
     host_c_put_parameters(w, false);
     put_c(w, ") {\n");
     host_c_put_launch(w);
+    w->base = w->form = name, w->module = "fx_gpu";
+    if (host_c_has_constants(k)) host_c_put_constants(w, "static ");
 }
 
 /* ---- what a user calls ---- */
@@ -61,6 +63,19 @@ static void put_workspace(struct host_writer *w, const char *name) {
 static void put_launch(struct host_writer *w, const char *name) {
     put_c(w, "extern \"C\" cudaError_t %s_launch(cudaStream_t stream", name);
     host_c_put_parameters(w, true);
+    put_c(w, ")");
+}
+
+enum { N_CONSTANTS = 4 }; /* functions beside the others where something depends on `const` tensors alone */
+static const char *const of_constants[N_CONSTANTS] = {"bytes", "prepare", "workspace", "launch"};
+
+static void put_of_constants(struct host_writer *w, const char *name, int which) {
+    const bool is_size = which % 2 == 0;
+    w->base = name;
+    put_c(w, "extern \"C\" cudaError_t %s_const_%s(%s", name, of_constants[which],
+        is_size ? "size_t *bytes" : "cudaStream_t stream");
+    if (is_size) host_c_put_extents(w, ", ");
+    else host_c_put_constants_parameters(w, true, which == 1);
     put_c(w, ")");
 }
 
@@ -87,6 +102,18 @@ static void put_outer(struct host_writer *w, const struct fx_kernel *k, const ch
     put_c(w, "    if (r == cudaSuccess) r = %s::%s_enqueue(m, stream", w->space, name);
     host_c_put_given(w);
     put_c(w, ");\n    return r;\n}\n\n");
+    for (int which = 0; host_c_has_constants(k) && which < N_CONSTANTS; which++) {
+        const bool is_size = which % 2 == 0;
+        put_of_constants(w, name, which);
+        put_c(w, " {\n");
+        put_use(w, name);
+        put_c(w, "    if (r != cudaSuccess) return r;\n    %s%s::%s_const_%s(m%s", is_size ? "*bytes = " : "return ",
+            w->space, name, of_constants[which], is_size ? "" : ", stream");
+        if (is_size) host_c_put_given_extents(w);
+        else host_c_put_constants_given(w, which == 1);
+        put_c(w, is_size ? ");\n    return *bytes == SIZE_MAX ? cudaErrorInvalidValue : cudaSuccess;\n}\n\n"
+                         : ");\n}\n\n");
+    }
 }
 
 /* ---- the file ---- */
@@ -106,6 +133,12 @@ static void put_opening(struct host_writer *w, const struct fx_plan *p, const ch
             declarations[d](&one, names[i]);
             put_c(&one, ";\n");
         }
+        one.base = names[i];
+        if (host_c_has_constants(&p->kernels[i])) host_c_put_constants_type(&one);
+        for (int d = 0; host_c_has_constants(&p->kernels[i]) && d < N_CONSTANTS; d++) {
+            put_of_constants(&one, names[i], d);
+            put_c(&one, ";\n");
+        }
         for (const char *line = text.s; line && *line; line += strcspn(line, "\n") + 1)
             put_c(w, " *   %.*s\n", (int)strcspn(line, "\n"), line);
     }
@@ -116,7 +149,10 @@ static void put_opening(struct host_writer *w, const struct fx_plan *p, const ch
         " * enqueues the work: it allocates nothing and waits for nothing. cudaErrorInvalidValue: the arguments do not fit, and nothing was\n"
         " * launched. Tensors are row-major and contiguous, of the extents given, or have the strides given, in elements; outputs share memory with\n"
         " * nothing else, and no two elements of one do. The workspace is aligned to 256 bytes and belongs to one launch at a time. Every call\n"
-        " * may be made from several threads at once. */\n");
+        " * may be made from several threads at once.");
+    bool any = false;
+    for (int i = 0; i < p->n_kernels; i++) any |= host_c_has_constants(&p->kernels[i]);
+    put_c(w, any ? "\n *\n%s */\n" : " */\n", host_c_about_constants);
 }
 
 void emit_vendor(struct buf *out, const struct fx_plan *p) {
@@ -138,7 +174,13 @@ void emit_vendor(struct buf *out, const struct fx_plan *p) {
     buf_puts(out,
         "#include <cuda_runtime.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <cstring>\n#include <mutex>\n\n");
     buf_put(out, p->source, p->source_len);
-    put_c(&all, "\n// ==== launching, on the host ====\nnamespace %s {\n\n", w.space);
+    put_c(&all, "\n// ==== launching, on the host ====\n");
+    for (int i = 0; i < p->n_kernels; i++) {
+        struct host_writer of = {.out = out, .arena = out->arena, .base = names[i]};
+        host_c_begin(&of, &p->kernels[i]);
+        if (host_c_has_constants(&p->kernels[i])) host_c_put_constants_type(&of);
+    }
+    put_c(&all, "namespace %s {\n\n", w.space);
     host_c_put_part(out, fx_text_tensor_maps, " */\n", NULL);
     host_c_put_part(out, fx_text_vendored, "/* ==== types ==== */\n", "/* ==== devices ==== */\n");
     buf_puts(out, "\n");

@@ -194,6 +194,50 @@ static const char *const scalar_types[FX_N_DTYPES] = {[FX_BOOL] = "bool",
     [FX_F32] = "float",
     [FX_F64] = "double"};
 
+static bool has_once(const struct fx_kernel *k) {
+    for (int i = 0; i < k->n_launches; i++)
+        if (k->launches[i].is_once) return true;
+    return false;
+}
+
+static void put_extents(struct buf *out, const struct fx_kernel *k) {
+    for (int j = 0; j < k->n_extents; j++)
+        if (k->extents[j].value < 0) buf_printf(out, ", e[%d]", j);
+}
+
+static void put_strides(struct buf *out, const struct fx_kernel *k, bool of_const) {
+    for (int j = 0; j < k->n_params; j++)
+        for (int axis = 0; k->params[j].is_strided && (!of_const || k->params[j].is_const) && axis < k->params[j].rank; axis++)
+            buf_printf(out, ", s[%d]", fx_stride_index(j, axis));
+}
+
+/* kept_I(params, memory, workspace, extents, strides, off): the constants computed into memory, the launch with them,
+ * its `const` tensors `off` bytes away from those; const_bytes_I, const_workspace_I. */
+static void put_kept_shim(struct buf *out, const struct fx_kernel *k, const char *name, int i) {
+    buf_printf(out,
+        "int kept_%d(unsigned long long *p, unsigned long long memory, unsigned long long workspace, long long *e, long long *s, int off) {\n"
+        "    struct %s_constants constants;\n    (void)s;\n    int r = (int)%s_const_prepare(&module_%d, (CUstream)8",
+        i, name, name, i);
+    for (int j = 0; j < k->n_params; j++)
+        if (k->params[j].is_const) buf_printf(out, ", p[%d]", j);
+    buf_puts(out, ", memory, &constants");
+    put_extents(out, k);
+    put_strides(out, k, true);
+    buf_printf(out, ");\n    return r ? r : (int)%s_const_launch(&module_%d, (CUstream)8", name, i);
+    for (int j = 0; j < k->n_params; j++) buf_printf(out, k->params[j].is_const ? ", p[%d] + off" : ", p[%d]", j);
+    buf_puts(out, ", &constants, workspace");
+    put_extents(out, k);
+    put_strides(out, k, false);
+    buf_puts(out, ");\n}\n");
+    static const char *const sizes[] = {"bytes", "workspace"};
+    for (int w = 0; w < 2; w++) {
+        buf_printf(out, "unsigned long long const_%s_%d(long long *e) { return %s_const_%s(&module_%d", sizes[w], i, name,
+            sizes[w], i);
+        put_extents(out, k);
+        buf_puts(out, "); }\n");
+    }
+}
+
 /* A function of one shape for every kernel: run_I(params, workspace, extents), load_I, workspace_I(extents). */
 static void put_shim(struct buf *out, const struct fx_plan *p, const char *const *names) {
     for (int i = 0; i < p->n_kernels; i++) {
@@ -218,8 +262,9 @@ static void put_shim(struct buf *out, const struct fx_plan *p, const char *const
         for (int j = 0; j < k->n_params; j++)
             for (int axis = 0; k->params[j].is_strided && axis < k->params[j].rank; axis++)
                 buf_printf(out, ", s[%d]", fx_stride_index(j, axis));
-        buf_printf(
-            out, ");\n}\nunsigned long long workspace_%d(long long *e) { (void)e; return %s_workspace_bytes(", i, name);
+        buf_puts(out, ");\n}\n");
+        if (has_once(k)) put_kept_shim(out, k, name, i);
+        buf_printf(out, "unsigned long long workspace_%d(long long *e) { (void)e; return %s_workspace_bytes(", i, name);
         bool has_device = false;
         for (int b = 0; b < k->n_buffers; b++) has_device |= expr_has(&k->buffers[b].bytes, FX_T_SM_COUNT, 0);
         for (int q = 0; k->n_buffers && q < k->n_partitions; q++)
@@ -381,14 +426,75 @@ static void expect_map(
     }
 }
 
+enum which { RUN_ALL, RUN_ONCE, RUN_KEPT };
+
+/* The launches of a partition, where its buffers lie as said; how many there are, -1: they are refused. */
+static int expect_launches(const struct fx_kernel *k, const struct call *c, const struct fx_partition *taken,
+    const struct fx_env *env, const unsigned long long *buffers, enum which which, struct record *out) {
+    int n = 0;
+    for (int i = taken->first_launch; i < taken->first_launch + taken->n_launches; i++) {
+        const struct fx_launch *l = &k->launches[i];
+        int64_t grid, shared, cluster = 1;
+        if (which != RUN_ALL && l->is_once != (which == RUN_ONCE)) continue;
+        int v = fx_choose_variant(l, env);
+        if (v >= 0 && l->variants[v].cluster.n && !fx_expr_eval(&l->variants[v].cluster, env, &cluster)) return -1;
+        if (v < 0 || !fx_expr_eval(&l->variants[v].grid, env, &grid) || grid < 0 || grid > INT_MAX) return -1;
+        if (!fx_expr_eval(&l->variants[v].smem, env, &shared) || shared < 0 || shared > INT_MAX) return -1;
+        if (grid == 0) continue;
+        if (l->is_cooperative && grid > HELD * (int64_t)c->sm_count) grid = HELD * c->sm_count;
+        struct record *r = &out[n++];
+        *r = (struct record){l->variants[v].entry, (unsigned)grid, (unsigned)l->variants[v].block, (unsigned)shared,
+            l->is_cooperative             ? COOPERATIVE
+            : cluster > 1                 ? (unsigned)cluster
+            : l->variants[v].starts_early ? EARLY
+                                          : 1,
+            {0}, {{0}}};
+        for (int a = 0; a < l->n_args; a++) {
+            int at = l->args[a].index;
+            r->args[a] = l->args[a].kind == FX_ARG_PARAM ? c->params[at]
+                         : l->args[a].kind == FX_ARG_BUFFER
+                             ? buffers[at]
+                             : (unsigned long long)(l->args[a].kind == FX_ARG_STRIDE ? env->strides[at] : env->extents[at]);
+        }
+        for (int m = 0; l->variants[v].takes_maps && m < l->n_maps; m++) {
+            int at = l->maps[m].base.index;
+            expect_map(&l->maps[m], l->maps[m].base.kind == FX_ARG_PARAM ? c->params[at] : buffers[at],
+                env, r->maps[m]);
+        }
+    }
+    return n;
+}
+
+/* Where constants are kept: they are computed, of every partition that has some, and then launched with. */
+static const unsigned long long kept_at = 0x600000000000;
+
+static int expect_kept(const struct fx_kernel *k, const struct call *c, const struct fx_partition *taken,
+    const struct fx_env *env, unsigned long long *at, struct record *out) {
+    unsigned long long base = kept_at, buffers[FX_MAX_BUFFERS];
+    int n = 0;
+    for (int q = 0; q < fx_partition_count(k); q++) {
+        const struct fx_partition p = fx_get_partition(k, q);
+        size_t offsets[FX_MAX_BUFFERS], own;
+        if (!fx_const_layout(k, &p, env, offsets, &own)) return -1;
+        for (int i = p.first_buffer; i < p.first_buffer + p.n_buffers; i++) {
+            buffers[i] = base + offsets[i];
+            if (k->buffers[i].kind == FX_BUFFER_CONST && p.first_launch == taken->first_launch) at[i] = buffers[i];
+        }
+        int more = expect_launches(k, c, &p, env, buffers, RUN_ONCE, out + n);
+        if (more < 0) return -1;
+        n += more, base += own;
+    }
+    int more = expect_launches(k, c, taken, env, at, RUN_KEPT, out + n);
+    return more < 0 ? -1 : n + more;
+}
+
 /* What the launcher must record; -1 when it must refuse. */
-static int expect(const struct fx_kernel *k, const struct call *c, struct record *out) {
+static int expect(const struct fx_kernel *k, const struct call *c, bool keeps, struct record *out) {
     unsigned align[32];
     int64_t extents[32], strides[32 * FX_MAX_RANK];
     size_t offsets[32], total;
     const void *scalars[32];
     char message[256];
-    int n = 0;
     for (int i = 0; i < k->n_extents; i++) {
         extents[i] = k->extents[i].value >= 0 ? k->extents[i].value : c->extents[i];
         if (k->extents[i].value < 0 && (extents[i] < 0 || extents[i] > INT64_C(1) << 40)) return -1;
@@ -409,36 +515,9 @@ static int expect(const struct fx_kernel *k, const struct call *c, struct record
     for (int i = 0; i < k->n_checks; i++)
         if (!expr_is_on_scalars(&k->checks[i].holds) && !fx_expr_holds(&k->checks[i].holds, &env)) return -1;
     if (fx_check_scalars(k, extents, scalars, message, sizeof message)) return -1;
-    for (int i = taken.first_launch; i < taken.first_launch + taken.n_launches; i++) {
-        const struct fx_launch *l = &k->launches[i];
-        int64_t grid, shared, cluster = 1;
-        int v = fx_choose_variant(l, &env);
-        if (v >= 0 && l->variants[v].cluster.n && !fx_expr_eval(&l->variants[v].cluster, &env, &cluster)) return -1;
-        if (v < 0 || !fx_expr_eval(&l->variants[v].grid, &env, &grid) || grid < 0 || grid > INT_MAX) return -1;
-        if (!fx_expr_eval(&l->variants[v].smem, &env, &shared) || shared < 0 || shared > INT_MAX) return -1;
-        if (grid == 0) continue;
-        if (l->is_cooperative && grid > HELD * (int64_t)c->sm_count) grid = HELD * c->sm_count;
-        struct record *r = &out[n++];
-        *r = (struct record){l->variants[v].entry, (unsigned)grid, (unsigned)l->variants[v].block, (unsigned)shared,
-            l->is_cooperative             ? COOPERATIVE
-            : cluster > 1                 ? (unsigned)cluster
-            : l->variants[v].starts_early ? EARLY
-                                          : 1,
-            {0}, {{0}}};
-        for (int a = 0; a < l->n_args; a++) {
-            int at = l->args[a].index;
-            r->args[a] = l->args[a].kind == FX_ARG_PARAM ? c->params[at]
-                         : l->args[a].kind == FX_ARG_BUFFER
-                             ? c->workspace + offsets[at]
-                             : (unsigned long long)(l->args[a].kind == FX_ARG_STRIDE ? strides[at] : extents[at]);
-        }
-        for (int m = 0; l->variants[v].takes_maps && m < l->n_maps; m++) {
-            int at = l->maps[m].base.index;
-            expect_map(&l->maps[m], l->maps[m].base.kind == FX_ARG_PARAM ? c->params[at] : c->workspace + offsets[at],
-                &env, r->maps[m]);
-        }
-    }
-    return n;
+    unsigned long long at[FX_MAX_BUFFERS];
+    for (int i = taken.first_buffer; i < taken.first_buffer + taken.n_buffers; i++) at[i] = c->workspace + offsets[i];
+    return keeps ? expect_kept(k, c, &taken, &env, at, out) : expect_launches(k, c, &taken, &env, at, RUN_ALL, out);
 }
 
 static void check_call(const struct library *l, const struct fx_kernel *k, int i, struct call *c) {
@@ -452,7 +531,7 @@ static void check_call(const struct library *l, const struct fx_kernel *k, int i
     snprintf(name, sizeof name, "run_%d", i);
     int got = ((int (*)(unsigned long long *, unsigned long long, long long *, long long *))symbol(l, name))(
         c->params, c->workspace, c->extents, c->strides);
-    int n = expect(k, c, want);
+    int n = expect(k, c, false, want);
     ck_assert_msg(got == (n < 0), "%s: launch gave %d, expected %s", k->name, got, n < 0 ? "a refusal" : "success");
     ck_assert_int_eq(*l->n_records, n < 0 ? 0 : n);
     for (int r = 0; r < n; r++) {
@@ -465,6 +544,42 @@ static void check_call(const struct library *l, const struct fx_kernel *k, int i
     snprintf(name, sizeof name, "unload_%d", i);
     ck_assert_int_eq(((int (*)(void))symbol(l, name))(), 0);
     ck_assert_int_eq(*l->is_loaded, 0);
+}
+
+static void check_records(const struct library *l, const struct record *want, int n) {
+    ck_assert_int_eq(*l->n_records, n);
+    for (int r = 0; r < n; r++) {
+        ck_assert_str_eq(l->records[r].entry, want[r].entry);
+        l->records[r].entry = want[r].entry;
+        ck_assert_msg(memcmp(&l->records[r], &want[r], sizeof *want) == 0, "%s: an argument differs", want[r].entry);
+    }
+}
+
+/* The same where what depends on `const` tensors alone is computed once; other tensors then are refused. */
+static void check_kept(const struct library *l, const struct fx_kernel *k, int i, struct call *c) {
+    char name[40];
+    struct record want[MAX_RECORDS];
+    int n = expect(k, c, true, want);
+    if (n < 0) return;
+    *l->sm_count = c->sm_count;
+    current = k;
+    snprintf(name, sizeof name, "load_%d", i);
+    ck_assert_int_eq(((int (*)(void))symbol(l, name))(), 0);
+    snprintf(name, sizeof name, "kept_%d", i);
+    for (int off = 0; off <= 256; off += 256) {
+        *l->n_records = 0;
+        int r = ((int (*)(unsigned long long *, unsigned long long, unsigned long long, long long *, long long *, int))symbol(
+            l, name))(c->params, kept_at, c->workspace, c->extents, c->strides, off);
+        ck_assert_msg(r == (off ? 1 : 0), "%s: with constants it gave %d", k->name, r);
+        if (!off) check_records(l, want, n);
+        else ck_assert_int_le(*l->n_records, n);
+    }
+    char size[40];
+    snprintf(size, sizeof size, "const_bytes_%d", i);
+    if (((unsigned long long (*)(long long *))symbol(l, size))(c->extents))
+        ck_assert_int_ne(((int (*)(unsigned long long *, unsigned long long, unsigned long long, long long *, long long *,
+            int))symbol(l, name))(c->params, kept_at + 128, c->workspace, c->extents, c->strides, 0), 0);
+    *l->is_loaded = 0;
 }
 
 static void check_workspace(const struct library *l, const struct fx_kernel *k, int i, struct call *c) {
@@ -527,6 +642,7 @@ static void check_kernel(const struct library *l, const struct fx_kernel *k, int
             if (k->params[p].is_scalar) c.params[p] = random_scalar(&seed, k->params[p].dtype);
         }
         check_call(l, k, i, &c);
+        if (has_once(k)) check_kept(l, k, i, &c);
         check_workspace(l, k, i, &c);
     }
 }
@@ -554,6 +670,11 @@ static const struct {
         {"move", "product"}},
     {"kernel stride(x: f32[M,N] strided, x_stride: f32[M], x_stride_M: f32[N]) -> y: f32[M,N] { y = x * x_stride + x_stride_M }",
         {"stride"}},
+    /* what depends on `const` tensors alone: in one partition, in some of several, with strides */
+    {"kernel norm(x: f16[M,K], w: const f16[K,N], b: f16[N]) -> y: f16[M,N] with { fuse: require } {\n"
+     " y = (x @ w - mean[K](x) * sum[K](w)) * rsqrt(var[K](x) + 1e-5) + b\n}\n"
+     "kernel dequant(x: bf16[M,K], w: const i8[N,K] strided, s: const bf16[N], t: f32) -> y: bf16[M,N] { y = x @ (w * s) * t }",
+        {"norm", "dequant"}},
     /* Names that are words of C, macros, or what the launcher calls its own things. */
     {"kernel atomic(int: f32[return,for=3], unused: bf16[Z]) -> (x: f32[return,for], x_: f32[Z]) { x = exp(int)\n x_ = 1 + unused }\n"
      "kernel __atomic(m: f32[], __LINE_: f32, stream: f32[workspace,args], r: f32[args,bytes]) -> ready: f32[workspace,bytes] { ready = stream @ r + m * __LINE_ }\n"
