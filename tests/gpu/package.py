@@ -31,6 +31,7 @@ kernel step(x: inout f32[N], g: f32[N], s: f32 = 0.5) { x = x - s * g }
 kernel both(x: i32[M,N]) -> (most: i32[M], all: i64[N]) { most = max[N](x); all = sum[M](i64(x)) }
 kernel lines(x: f32[M,N] strided) -> y: f32[N,M] { y = x }
 kernel norm(x: f32[M,N], g: f32[N]) -> y: f32[M,N] { y = rmsnorm[N](x) * g }
+kernel scaled(x: f32[M,N], w: const f32[K,N], v: const f32[K]) -> y: f32[M,N] { y = x * sum[K](w * v) }
 kernel pairs(x: f32[M,E=2*N]) -> y: f32[M,N] { y = x[E: idx(N)] * x[E: idx(N) + size(N)] }
 """
 m = fx.compile(SPEC)
@@ -145,6 +146,48 @@ def graphs():
         graph.replay()
         want = m.linear(x, w, b)
         assert torch.equal(y, want), f"replay {i}"
+
+
+@test
+def constants():
+    """What depends on `const` tensors is kept for as long as they hold what they held, and for no other tensor that comes to lie there."""
+    def want(x, w, v):
+        return x.double() * (w.double() * v.double()[:, None]).sum(0)
+
+    x, v = whole(32, 48), whole(20)
+    layers = [whole(20, 48) for _ in range(3)]
+    for _ in range(2):
+        for w in layers:
+            near(m.scaled(x, w, v), want(x, w, v), 0)
+    bound = next(iter(m.scaled._bound.values()))
+    assert len(bound._constants) == 3, len(bound._constants)
+    w = layers[0]
+    w += 1  # counted: computed anew, what was kept of it goes
+    near(m.scaled(x, w, v), want(x, w, v), 0)
+    assert len(bound._constants) == 3, len(bound._constants)
+    v.mul_(2)
+    near(m.scaled(x, w, v), want(x, w, v), 0)
+    assert len(bound._constants) == 1, len(bound._constants)
+    for seed in range(8):  # memory that was freed is used again: the same address, another tensor
+        near(m.scaled(x, t := whole(20, 48), v), want(x, t, v), 0)
+        del t
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        near(m.scaled(x, w, v), want(x, w, v), 0)
+    graph, y = torch.cuda.CUDAGraph(), m.scaled(x, w, v)
+    fresh = whole(20, 48)
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        m.scaled(x, w, v, out=y)
+        z = m.scaled(x, fresh, v)  # of which nothing is kept: computed by the graph
+    x.copy_(whole(32, 48))
+    graph.replay()
+    near(y, want(x, w, v), 0)
+    near(z, want(x, fresh, v), 0)
+    near(m.scaled(x, fresh, v), want(x, fresh, v), 0)
+    with torch.inference_mode():
+        w = whole(20, 48)
+        near(m.scaled(x, w, v), want(x, w, v), 0)
 
 
 @test

@@ -89,6 +89,23 @@ class TorchArrays:
     def guard(self, device):
         return self.torch.cuda.device(device)
 
+    def state(self, a):
+        """Where a tensor lies, and how often torch has seen it written to: as long as its memory lives, the same state is the same contents."""
+        return a.data_ptr(), -1 if a.is_inference() else a._version
+
+    def life(self, a):
+        """What says whether the memory of a tensor still lives, and does not keep it."""
+        from torch.multiprocessing.reductions import StorageWeakRef
+
+        return StorageWeakRef(a.untyped_storage())
+
+    def is_capturing(self):
+        return self.torch.cuda.is_current_stream_capturing()
+
+    def use_on(self, memory, stream):
+        """Memory of the workspace kind is read on that stream too: it is not given to others before what is enqueued there is done."""
+        memory.record_stream(self.torch.cuda.ExternalStream(stream))
+
     def load(self, a):
         a = a.detach().contiguous()
         return a.data_ptr(), a

@@ -11,6 +11,7 @@ import weakref
 from . import _arrays, _direct
 from ._library import DLPACK, DTYPES, MAX_RANK, CUDA, Error, Hint, Options, Shape, Tensor, Value, check, library
 
+MOST_CONSTANTS = 1024  # of a kernel at one set of shapes: of as many layers
 MOST_SETS = 16  # of extents that a kernel is compiled for; from there on it is compiled once for all
 
 
@@ -79,7 +80,7 @@ class Param:
         self.name, self.is_scalar, self.is_input, self.is_output = p.name.decode(), p.is_scalar, p.is_input, p.is_output
         self.dtype = DTYPES[p.packed.storage if p.packed.factor else p.dtype]  # as the argument has it
         self.is_float = self.dtype[0] in "fb" and self.dtype != "bool"
-        self.is_inout = p.is_input and p.is_output
+        self.is_inout, self.is_const = p.is_input and p.is_output, p.is_const
         self.default = p.value if p.has_value else None
         self.rank = p.rank
 
@@ -141,7 +142,7 @@ class Kernel:
         if out is None:
             out = [make() for make in bound.makers]
             tensors = [*tensors, *out]
-        bound.launch([t.data_ptr() for t in tensors], args, kind.stream(bound.device) if stream is None else stream)
+        bound.launch([t.data_ptr() for t in tensors], args, kind.stream(bound.device) if stream is None else stream, tensors=tensors)
         return out[0] if len(out) == 1 else tuple(out) or None
 
     def _arrange(self, args, named):
@@ -293,6 +294,9 @@ class Bound:
         frame, n_bytes = self._frame(), c.c_size_t()
         check(library().fx_workspace_bytes(self.prepared, frame[1], self.n, c.byref(n_bytes)))
         self.workspace_bytes = n_bytes.value
+        check(library().fx_const_bytes(self.prepared, frame[1], self.n, c.byref(n_bytes)))
+        self.const_bytes, self._constants, self._lock = n_bytes.value, {}, threading.Lock()
+        self._const = [i for i, p in enumerate(p for p in kernel.inputs if not p.is_scalar) if p.is_const]
         self.frames.append(frame)
         self.makers = [kind.maker(dtype, shape, device) for dtype, shape in self.output_shapes] if isinstance(kind, _arrays.TorchArrays) and device is not None else None
         self._launch, self._handle = library().fx_launch, prepared.value
@@ -313,14 +317,32 @@ class Bound:
             tensors.append((t, self.kernel.params[i]))
         return [t for t, p in tensors if p.is_input] + [t for t, p in tensors if not p.is_input], c.addressof(values), scalars, values
 
-    def launch(self, addresses, args, stream, workspace=None):
-        """addresses: of the tensors among the inputs, then of the outputs."""
+    def constants(self, tensors, values, stream):
+        """What was computed from the `const` tensors among these, now if need be; None where it cannot be while a graph is captured."""
+        state = [self.kind.state(tensors[i]) for i in self._const]
+        kept = self._constants.get(key := tuple(state))
+        if kept is None or not kept.is_alive():
+            if self.kind.is_capturing():
+                return None
+            with self._lock:
+                now = dict(state)
+                gone = [k for k, x in self._constants.items() if not x.is_alive() or any(now.get(at, n) != n for at, n in k)]  # other contents lie there
+                for k in gone + list(self._constants)[: -MOST_CONSTANTS]:
+                    self._constants.pop(k, None)
+                kept = self._constants[key] = Constants(self, [tensors[i] for i in self._const], values, stream)
+        if stream not in kept.streams:
+            kept.streams.add(stream)
+            self.kind.use_on(kept.memory, stream)
+        return kept
+
+    def launch(self, addresses, args, stream, workspace=None, tensors=None):
+        """addresses: of the tensors among the inputs, then of the outputs; tensors: those, where what depends on `const` ones is to be kept."""
         try:
             frame = self.frames.pop()
         except IndexError:
             frame = self._frame()
-        tensors, values, scalars, _ = frame
-        for t, address in zip(tensors, addresses):
+        places, values, scalars, _ = frame
+        for t, address in zip(places, addresses):
             t.data = address
         if scalars:
             given = iter([args[i] for i, p in enumerate(self.kernel.inputs) if p.is_scalar])
@@ -330,10 +352,14 @@ class Bound:
                     value.number = float(x)
                 else:
                     value.integer = int(x)
-        keep = None
-        if self.workspace_bytes and workspace is None:
-            workspace, keep = self.kind.workspace(self.workspace_bytes, self.device)
-        status = self._launch(self._handle, values, self.n, workspace, self.workspace_bytes, stream)
+        keep, launch, handle, n_bytes = None, self._launch, self._handle, self.workspace_bytes
+        if self.const_bytes and tensors is not None:
+            constants = self.constants(tensors, values, stream)
+            if constants is not None:
+                launch, handle, n_bytes = library().fx_const_launch, constants.handle, constants.workspace_bytes
+        if n_bytes and workspace is None:
+            workspace, keep = self.kind.workspace(n_bytes, self.device)
+        status = launch(handle, values, self.n, workspace, n_bytes, stream)
         if status:
             message = (library().fx_last_error() or b"").decode()
             raise Error(f"{self.kernel.name}: {message}", status)
@@ -398,3 +424,22 @@ class Bound:
                 lib.fx_device_free(context, at)
             if stream:
                 lib.fx_stream_close(context, stream)
+
+
+class Constants:
+    """What a bound kernel computes from `const` tensors alone, once for all launches with these: torch's memory, which goes with this."""
+
+    def __init__(self, bound, tensors, values, stream):
+        lib, kind = library(), bound.kind
+        address, self.memory = kind.workspace(bound.const_bytes, bound.device)
+        handle, n_bytes = c.c_void_p(), c.c_size_t()
+        check(lib.fx_const_prepare(bound.prepared, values, bound.n, address, bound.const_bytes, stream, c.byref(handle)))
+        weakref.finalize(self, lib.fx_constants_release, c.c_void_p(handle.value)).atexit = False
+        check(lib.fx_const_workspace_bytes(handle, values, bound.n, c.byref(n_bytes)))
+        check(lib.fx_stream_wait(bound.context.handle, stream))  # launches on other streams find it done
+        self.handle, self.workspace_bytes, self.streams = handle.value, n_bytes.value, {stream}
+        self.lives = [kind.life(t) for t in tensors]
+
+    def is_alive(self):
+        """Whether the tensors' memory still is theirs; else another tensor may lie at the same place."""
+        return not any(life.expired() for life in self.lives)
