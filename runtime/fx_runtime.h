@@ -140,8 +140,8 @@ typedef struct fx_constants fx_constants;
  * shapes count. */
 fx_status fx_const_bytes(const fx_prepared *p, const struct fx_value *args, int n_args, size_t *bytes);
 /* Enqueues on `stream` what computes them. Of args the shapes count as above, and of `const` tensors the contents. The
- * memory is aligned to 256 bytes, and it and p outlive *out. They are of all partitions that a launch of p may take:
- * extents that no `const` tensor has may differ from launch to launch. A launch on another stream has to wait for this
+ * memory is aligned to 256 bytes, and it and p outlive *out. They are of all partitions of p that are
+ * compiled: extents that no `const` tensor has may differ from launch to launch. A launch on another stream has to wait for this
  * one. */
 fx_status fx_const_prepare(const fx_prepared *p, const struct fx_value *args, int n_args, void *memory, size_t n_bytes,
     void *stream, fx_constants **out);

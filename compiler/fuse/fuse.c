@@ -508,7 +508,7 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
 
 struct proposer { /* to propose a partition */
     const char *name;
-    bool epilogues, rows, loaders, chains, anew, inner, splits; /* as in struct fuser */
+    bool epilogues, rows, loaders, chains, anew, inner, splits, keeps; /* as in struct fuser */
 };
 
 static const char *name_stored(struct proposer w) {
@@ -518,6 +518,13 @@ static const char *name_stored(struct proposer w) {
            : w.chains ? "chain stored"
            : w.rows   ? "rows stored"
                       : "stored";
+}
+
+/* By node: whether it is the same at every launch. */
+static const bool *constants_of(const struct graph *g) {
+    bool any = false;
+    for (int i = 0; i < g->kernel->n_params; i++) any |= g->kernel->params[i].is_const;
+    return any ? graph_constants(g) : NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
 }
 
 /* Returns whether some reduction is walked by threads within a row program's own. */
@@ -530,12 +537,14 @@ static bool propose(const struct graph *g, struct graph *out, struct proposer w)
         .chains = w.chains,
         .anew = w.anew,
         .inner = w.inner,
-        .splits = w.splits};
+        .splits = w.splits,
+        .keeps = w.keeps,
+        .constants = constants_of(g)};
     const struct partition like = {.name = w.name,
         .has_rows = w.rows,
         .is_separate = !w.epilogues,
         .is_wanted = w.splits && list_has(g->with, FUSE_SPLIT),
-        .is_optional = w.chains || w.splits || (w.inner && w.epilogues)};
+        .is_optional = w.chains || w.splits || w.keeps || (w.inner && w.epilogues)};
     f.no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1);
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
@@ -552,9 +561,13 @@ static bool propose(const struct graph *g, struct graph *out, struct proposer w)
         out->n_partitions--;
         return f.has_inner;
     }
-    if (w.loaders && w.epilogues && fuse_makes_factors(f.p, g)) {
+    if (w.loaders && w.epilogues && !w.keeps && fuse_makes_factors(f.p, g, NULL)) {
+        const bool makes_constants = fuse_makes_factors(f.p, g, f.constants);
+        struct proposer kept = w;
         w.name = name_stored(w), w.loaders = false;
+        kept.name = arena_printf(&g->cx->arena, "%s const", kept.name), kept.keeps = true;
         propose(g, out, w);
+        if (makes_constants) propose(g, out, kept);
     }
     return f.has_inner;
 }

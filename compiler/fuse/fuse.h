@@ -13,6 +13,8 @@ struct fuser {
     bool loaders;    /* whether computed factors are computed where a mainloop loads them */
     bool joins;      /* whether a mainloop may add up several contractions */
     bool splits;     /* whether contractions of f32 may read their factors in parts, those of tf32 turned */
+    bool keeps;      /* whether computed factors that are constants are stored, once for all launches */
+    const bool *constants; /* by node */
     bool chains;     /* whether contractions become a chain where they fit one */
     bool anew;       /* whether chains may read what other kernels store of the same first contractions */
     const char **no_chain; /* by node: why a contraction is not the last of a chain; or NULL */
@@ -56,8 +58,8 @@ void fuse_place_operands(struct fuser *f, struct product *x);
 /* Gives the sum of group x, with what it stores, to the mainloop of h: the same labels in the same roles and dtypes,
  * neither computed from the other. */
 bool fuse_join_sum(struct fuser *f, struct group *h, struct group *x);
-/* Whether some factor is computed as it is loaded. */
-bool fuse_makes_factors(const struct partition *p, const struct graph *g);
+/* Whether some factor is computed as it is loaded; one of `among`, by node, where that is not NULL. */
+bool fuse_makes_factors(const struct partition *p, const struct graph *g, const bool *among);
 
 /* fuse_split.c: which contractions of f32 are added up from products of bf16; FUSE_SPLIT: what `--skip` and `--with`
  * call it. */

@@ -230,6 +230,12 @@ void fuse_place_factor(struct fuser *f, struct product *x, int s) {
         return;
     }
     if (is_in_memory(f->g, n, x->dtype[s])) return;
+    if (f->keeps && f->constants[n->id]) {
+        x->buffer[s] = fuse_need_buffer(f, n, x->dtype[s], x->sum,
+            arena_printf(&f->g->cx->arena, "%s is the same at every launch, and computed once", ir_quote(f->g, n)),
+            n->span);
+        return;
+    }
     if ((f->loaders || (f->g->kernel->fuse != FUSE_NEVER && is_unfolded(f, n))) && is_loadable(f, n))
         place_loops_below(f, n);
     else x->buffer[s] = fuse_need_buffer(f, n, x->dtype[s], x->sum, why_stored(f, n, x->dtype[s], x->sum), n->span);
@@ -255,12 +261,12 @@ void fuse_place_operands(struct fuser *f, struct product *x) {
     for (int s = 0; s < 2; s++) fuse_place_factor(f, x, s);
 }
 
-bool fuse_makes_factors(const struct partition *p, const struct graph *g) {
+bool fuse_makes_factors(const struct partition *p, const struct graph *g, const bool *among) {
     for (int i = 0; i < p->n_groups; i++)
         for (int s = 0; s < 2 * p->groups[i].n_sums; s++) {
             const struct product *x = &p->groups[i].sums[s / 2];
             if (x->buffer[s % 2] < 0 && x->factor[s % 2] != p->groups[i].intermediate &&
-                !is_in_memory(g, x->factor[s % 2], x->dtype[s % 2]))
+                !is_in_memory(g, x->factor[s % 2], x->dtype[s % 2]) && (!among || among[x->factor[s % 2]->id]))
                 return true;
         }
     return false;

@@ -81,6 +81,11 @@ bool fuse_find_row(struct fuser *f, const struct node *value, const int *axes, i
     return is_found;
 }
 
+/* Whether what is stored is the same at every launch, and goes to a buffer: a kernel of such alone is run once. */
+static bool is_kept(const struct fuser *f, const struct node *value, int buffer) {
+    return buffer >= 0 && f->constants[value->id];
+}
+
 /* Whether a store may join row program r: outputs, which nobody reads, join outputs; and nobody waits in vain where
  * neither waits for another kernel. */
 static bool may_join_row(const struct fuser *f, const struct group *r, bool is_output, bool waits) {
@@ -94,8 +99,11 @@ static bool may_join_row(const struct fuser *f, const struct group *r, bool is_o
 
 void fuse_add_row(struct fuser *f, struct node *value, int param, int buffer, bool waits) {
     struct group *r = NULL;
-    for (int i = 0; !r && i < f->p->n_groups; i++)
-        if (may_join_row(f, &f->p->groups[i], param >= 0, waits)) r = &f->p->groups[i];
+    for (int i = 0; !r && i < f->p->n_groups; i++) {
+        struct group *x = &f->p->groups[i];
+        if (!may_join_row(f, x, param >= 0, waits)) continue;
+        if (is_kept(f, x->stores[0].value, x->stores[0].buffer) == is_kept(f, value, buffer)) r = x;
+    }
     if (!r) {
         r = &PUSH(&f->g->cx->arena, f->p->groups, f->p->n_groups);
         *r = f->row;

@@ -67,7 +67,7 @@ bool fuse_is_split(const struct graph *g, const struct product *x) {
             if (g->kernel->axes[v->axes[i]].extent < 1) return false;
         double n = nominal_size(g, v->axes, v->n_axes);
         if (n > MOST_ELEMENTS || !fuse_split_order(g, x, s, axes)) return false;
-        bytes += SPLIT_BYTES * n;
+        if (!node_is_constant(g, v)) bytes += SPLIT_BYTES * n; /* else it is stored once */
     }
     double k = nominal_size(g, x->sum->reduced, x->sum->n_reduced),
            flops = 2 * k * nominal_size(g, x->sum->axes, x->sum->n_axes), all = arch_all_cycles(m);
@@ -86,6 +86,7 @@ bool fuse_is_turned(const struct graph *g, const struct product *x, int s) {
     if (list_has(g->with, FUSE_SPLIT)) return true;
     double flops = 2 * nominal_size(g, x->sum->reduced, x->sum->n_reduced) * nominal_size(g, x->sum->axes, x->sum->n_axes),
            all = arch_all_cycles(m), bytes = TURNED_BYTES * nominal_size(g, v->axes, v->n_axes);
+    if (node_is_constant(g, v)) return flops / RATE_TF32 > flops / RATE_TURNED; /* turned once */
     return flops / (RATE_TF32 * all) > flops / (RATE_TURNED * all) + bytes / m->copied + SPLIT_SECONDS;
 }
 

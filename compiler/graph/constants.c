@@ -55,6 +55,12 @@ bool *graph_constants(const struct graph *g) {
     return is_constant;
 }
 
+bool node_is_constant(const struct graph *g, const struct node *n) {
+    bool has_const = false;
+    for (int i = 0; i < g->kernel->n_params; i++) has_const |= g->kernel->params[i].is_const;
+    return has_const && graph_constants(g)[n->id];
+}
+
 bool *partition_once(const struct graph *g, const struct partition *p, const bool *never) {
     const bool *is_constant = graph_constants(g);
     bool *is_once = NEW_ARRAY(&g->cx->arena, bool, p->n_groups + 1),

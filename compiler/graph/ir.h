@@ -241,6 +241,7 @@ const char *in_place_hazard(const struct graph *g, const struct partition *p, co
 /* constants.c */
 /* By node: whether it depends on `const` parameters alone, and on one at least: it is the same at every launch. */
 bool *graph_constants(const struct graph *g);
+bool node_is_constant(const struct graph *g, const struct node *n);
 /* By group of p: whether all that it computes is, and goes to buffers: it need run once. `never`, by group: those that
  * have to run each time whatever they compute. */
 bool *partition_once(const struct graph *g, const struct partition *p, const bool *never);

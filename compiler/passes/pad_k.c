@@ -12,8 +12,8 @@
 #include "passes/passes.h"
 
 enum { STEP = 8, MOST_PADDED = 4 };
-/* What the two copies cost beside their bytes. */
-static const double COPY_SECONDS = 6e-6;
+/* What a copy costs beside its bytes. */
+static const double COPY_SECONDS = 3e-6;
 
 /* Flops a cycle of a multiprocessor: of factors as they are, loaded without alignment; of repacked ones. Bytes of memory
  * that repacking takes for a byte of a factor: f32 is stored as three parts (fuse/fuse_split.c). */
@@ -73,10 +73,15 @@ static bool is_padded(const struct padder *s, const struct node *n) {
     if (!of || (a.dtype != b.dtype && !is_mixed) || !is_factor(g, c.a, c.b, n->reduced[0], a.dtype, &odd[0], &bytes[0]) ||
         !is_factor(g, c.b, c.a, n->reduced[0], b.dtype, &odd[1], &bytes[1]) || (!odd[0] && !odd[1]))
         return false;
+    int n_copies = 0; /* that each launch makes: what is constant is repacked once */
+    for (int side = 0; side < 2; side++) {
+        const bool is_once = node_is_constant(g, side ? c.b : c.a);
+        bytes[side] *= !is_once, n_copies += !is_once;
+    }
     double flops = 2.0 * nominal_size(g, n->axes, n->n_axes) * nominal_size(g, n->reduced, 1),
            all = arch_all_cycles(m);
     return flops / (of->as_it_is * all) >
-           flops / (of->repacked * all) + of->copied * (bytes[0] + bytes[1]) / m->copied + COPY_SECONDS;
+           flops / (of->repacked * all) + of->copied * (bytes[0] + bytes[1]) / m->copied + n_copies * COPY_SECONDS;
 }
 
 /* Factor f along the new label, 0 behind the end of the old one. */

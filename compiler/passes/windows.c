@@ -257,10 +257,14 @@ static bool is_worth(const struct graph *g, const struct copied_form *f) {
         if (f->folded >= 0) elements *= nominal_extent(g, f->own) / nominal_extent(g, f->fold_axis);
         if (f->padded) elements *= f->padded / nominal_extent(g, f->channel);
     }
-    if (f->copies_other) elements += nominal_size(g, other->axes, other->n_axes);
+    const bool is_once = node_is_constant(g, copied); /* then copying costs a launch nothing */
+    if (is_once) elements = 0;
+    int n_copies = !is_once;
+    if (f->copies_other && !node_is_constant(g, other))
+        elements += nominal_size(g, other->axes, other->n_axes), n_copies++;
     return 2 * results * k / ((f->is_odd ? RATE_ODD : RATE_AS_IT_IS) * all) >
            2 * results * walked / ((f->is_whole ? RATE_MATRIX : RATE_BY_MAPS) * all) +
-               2 * ELEMENT_BYTES * elements / m->copied + COPY_SECONDS * (1 + f->copies_other);
+               2 * ELEMENT_BYTES * elements / m->copied + COPY_SECONDS * n_copies;
 }
 
 static bool takes(const struct graph *g, const struct node *n, struct copied_form *f) {

@@ -47,13 +47,12 @@ static void close_constants(const struct gpu *gpu, struct device_set *set) {
     set->constants = NULL, set->constants_memory = NULL;
 }
 
-/* Computes what depends on the `const` tensors of the set alone, in its memory where it has some. */
+/* Computes what depends on the `const` tensors of the set alone. */
 static fx_status open_constants(const struct gpu *gpu, struct device_set *set) {
     const int n = gpu->job->kernel->n_params;
     size_t bytes = 0;
     fx_status status = fx_const_bytes(gpu->prepared, set->values, n, &bytes);
-    if (status == FX_OK && bytes && !set->constants_memory)
-        status = fx_device_alloc(gpu->job->context, bytes, &set->constants_memory);
+    if (status == FX_OK && bytes) status = fx_device_alloc(gpu->job->context, bytes, &set->constants_memory);
     if (status == FX_OK && bytes) /* an element that no kernel writes is a NaN */
         status = fx_device_fill(gpu->job->context, set->constants_memory, 0xFF, bytes, gpu->stream);
     if (status == FX_OK)
@@ -168,12 +167,13 @@ fx_status gpu_run(const struct gpu *gpu) {
     fx_context *context = gpu->job->context;
     struct device_set set = gpu->set; /* with constants of its own: a variant of what computes them may be pinned */
     fx_status status = poison(gpu);
-    set.constants = NULL;
+    set.constants = NULL, set.constants_memory = NULL;
     if (status == FX_OK) status = open_constants(gpu, &set);
     if (status == FX_OK) status = gpu_launch(gpu, &set);
-    fx_constants_release(set.constants);
+    if (status == FX_OK && (status = fx_stream_wait(context, gpu->stream)) != FX_OK)
+        gpu_failed(status, "the kernel failed");
+    close_constants(gpu, &set);
     if (status != FX_OK) return status;
-    status = fx_stream_wait(context, gpu->stream);
     for (int i = 0; status == FX_OK && i < gpu->job->n_outputs; i++) {
         int p = job_output(gpu->job, i);
         struct argument *a = &gpu->job->arguments[p];

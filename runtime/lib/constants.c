@@ -73,14 +73,14 @@ fx_status constants_check(const fx_constants *c, const struct fx_partition *take
 
 /* ---- computing them ---- */
 
-/* Whether launches may take partition i as it is prepared; one without constants, which may be pinned later, has all of
- * them. */
-static bool is_reachable(const fx_prepared *p, int i) {
+/* Whether the constants of partition i are kept: where it is compiled; one without any, which may be pinned later, has
+ * all of them. */
+static bool keeps(const fx_prepared *p, int i) {
     const struct fx_partition of = fx_get_partition(p->kernel, i);
     bool has_constants = false;
     for (int l = of.first_launch; l < of.first_launch + of.n_launches; l++)
         has_constants |= p->kernel->launches[l].is_once;
-    return !has_constants || (p->is_loaded[i] && (p->partition < 0 || p->partition == i));
+    return !has_constants || p->is_loaded[i];
 }
 
 /* Where the constants of each partition begin, and the bytes of all. */
@@ -90,7 +90,7 @@ static fx_status lay_out(const fx_prepared *p, const struct bound *b, size_t *ba
     for (int i = 0; i < fx_partition_count(p->kernel); i++) {
         const struct fx_partition of = fx_get_partition(p->kernel, i);
         size_t own = 0;
-        bases[i] = is_reachable(p, i) ? *total : NOT_KEPT;
+        bases[i] = keeps(p, i) ? *total : NOT_KEPT;
         if (bases[i] != NOT_KEPT && (!fx_const_layout(p->kernel, &of, &env, NULL, &own) ||
                                         __builtin_add_overflow(*total, own, total)))
             return error_set(FX_ERR_USAGE, "kernel %s: the size of its constants overflows", p->kernel->name);

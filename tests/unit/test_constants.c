@@ -32,6 +32,20 @@ static const struct plan_of {
     /* one constant of another, a row in parts */
     {"kernel f(x: f32[M,N], w: const f32[K,N]) -> y: f32[M,N] { y = x * (sum[K](w) - sum[N](sum[K](w))) }", "row row row",
         "pointwise"},
+    /* a reduction of `const` tensors shares no row program with one of others */
+    {"kernel f(x: f32[M,N], w: const f32[K,N], v: f32[K,N]) -> y: f32[M,N] { y = x * sum[K](w) + sum[K](v) }", "row",
+        "row pointwise"},
+    /* weights repacked, converted, in parts, turned: where that saves what it costs nothing to do */
+    {"kernel f(x: bf16[M=4096,K=4096], w: const bf16[K,N=4093]) -> y: bf16[M,N] { y = x @ w }", "pointwise", "gemm"},
+    {"kernel f(x: bf16[M=4096,K=4097], w: const bf16[N=4093,K]) -> y: bf16[M,N] { y = x @ w }", "pointwise",
+        "pointwise gemm"},
+    {"kernel f(x: bf16[M=4096,K=4096], w: const i8[N=4096,K], s: const bf16[N]) -> y: bf16[M,N] { y = x @ (w * s) }",
+        "pointwise", "gemm"},
+    {"kernel f(x: bf16[M=1,K=4096], w: const i8[N=4096,K]) -> y: bf16[M,N] { y = x @ w }", "", "gemm"},
+    {"kernel f(x: f32[M=4096,K=4096], w: const f32[K,N=4096]) -> y: f32[M,N] { y = x @ w }", "pointwise",
+        "pointwise gemm"},
+    {"kernel f(x: f32[M=4096,K=4096], w: const f32[K,N=4096]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w }",
+        "pointwise", "gemm"},
 };
 enum { N_PLANS = sizeof plans / sizeof *plans };
 
