@@ -73,6 +73,8 @@ void host_c_put_constants_parameters(struct host_writer *w, bool is_outer, bool 
 void host_c_put_constants_given(struct host_writer *w, bool is_prepare);
 /* Declarations over the driver API, and the functions of a file that hand on to `forms`. */
 void host_c_put_constants_declarations(struct host_writer *w);
+/* The refusal of other tensors than the constants were computed from, whose strides are settled. */
+void host_c_put_constants_check(struct host_writer *w);
 /* host_c_kernel.c, for that: bytes of the constants of partitions before `partition`; what is computed once. */
 void host_c_put_kept_bytes(struct host_writer *w);
 void host_c_put_once(struct host_writer *w);

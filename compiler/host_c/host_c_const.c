@@ -93,6 +93,12 @@ void host_c_put_constants_given(struct host_writer *w, bool is_prepare) {
             put_c(w, ", %s", w->strides[fx_stride_index(i, j)]);
 }
 
+void host_c_put_constants_check(struct host_writer *w) {
+    put_c(w, "    if (!constants");
+    for_each_kept(w, put_difference);
+    put_c(w, ") return CUDA_ERROR_INVALID_VALUE;\n");
+}
+
 static void put_size(struct host_writer *w, const char *storage, const char *what) {
     put_c(w, "%ssize_t %s_const_%s(const %s *m", storage, w->form, what, w->module);
     host_c_put_extents(w, ", ");
@@ -126,9 +132,7 @@ void host_c_put_constants(struct host_writer *w, const char *storage) {
     for_each_kept(w, put_copy);
     put_c(w, "    }\n    return r;\n}\n\n");
     put_call(w, storage, false);
-    put_c(w, " {\n    if (!constants");
-    for_each_kept(w, put_difference);
-    put_c(w, ") return CUDA_ERROR_INVALID_VALUE;\n");
+    put_c(w, " {\n");
     w->run = HOST_KEPT;
     host_c_put_launch(w);
     w->run = HOST_ALL;

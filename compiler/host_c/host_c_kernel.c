@@ -518,6 +518,7 @@ void host_c_put_parameters(struct host_writer *w, bool is_outer) {
 void host_c_put_launch(struct host_writer *w) {
     const struct fx_kernel *k = w->k;
     put_arguments(w);
+    if (w->run == HOST_KEPT) host_c_put_constants_check(w);
     if (!is_launchable(k)) {
         for (int i = 0; i < fx_partition_count(k); i++) {
             const struct fx_partition p = open_partition(w, i);
