@@ -185,7 +185,7 @@ class Kernel:
         with self._lock:
             if key not in self._bound:
                 bound = self._bind(kind, described, len(out or ()))
-                if bound.makers is not None:
+                if bound.makers is not None and not bound.const_bytes:  # it knows no constants
                     self._direct = _direct.add(self._direct, self._plan, bound, out is not None)
                 self._bound[key] = bound
             return self._bound[key]
