@@ -144,6 +144,16 @@ static struct ast_file *read_items(
     return c->cx.n_errors ? NULL : whole;
 }
 
+/* FNV-1a of a kernel's text. */
+static uint64_t hash_of(struct arena *a, const struct kernel *k) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    struct buf text;
+    buf_init(&text, a);
+    fx_print_kernel(&text, k);
+    for (size_t i = 0; i < text.len; i++) hash = (hash ^ (unsigned char)text.s[i]) * 0x100000001b3u;
+    return hash;
+}
+
 /* What people read of a plan: the receipt of each kernel, and the source that goes with its recipe. */
 static void add_texts(fx_compilation *c) {
     struct buf source;
@@ -153,6 +163,7 @@ static void add_texts(fx_compilation *c) {
         buf_init(&receipt, &c->cx.arena);
         receipt_text(&receipt, receipt_of(&c->cx.arena, c->unit, i, &kernels[i], NULL));
         kernels[i].receipt = receipt.s;
+        kernels[i].text_hash = hash_of(&c->cx.arena, &c->program->kernels[i]);
     }
     buf_init(&source, &c->cx.arena);
     emit_cu(&source, c->unit, c->plan);

@@ -11,7 +11,8 @@ cuda_goldens=$(cd "$(dirname "$0")/golden/cuda" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 3
-export CUDA_VISIBLE_DEVICES= FX_CACHE_DIR="$work/.cache"
+export CUDA_VISIBLE_DEVICES= FX_CACHE_DIR="$work/.cache" XDG_DATA_HOME="$work/.data"
+unset FX_TUNE_DB
 passed=0 failed=0
 
 pass() { passed=$((passed + 1)); }
@@ -857,7 +858,7 @@ expect 0 "$fxc" tune --plan-only --format=csv tune.fx
 holds test "$(grep -c '^kernel,device,extents,rank,' out)" = 1
 says out '^s,"sm_90a","M=40",1,"","fx_s_vector","'
 expect 0 "$fxc" tune --plan-only --format=json tune.fx -k h -D M=64 -D K=64 -D N=64
-says out '^\[{"version":1,"kernel":"h","device":"sm_90a","extents":{"M":64,"K":64,"N":64},"seconds":0,"ways":\[$'
+says out '^\[{"version":1,"kernel":"h","device":"sm_90a","extents":{"M":64,"K":64,"N":64},"seconds":0,"kept":null,"ways":\[$'
 says out '"no_time":"it was not tried","is_plans":true}'
 says out '^{.*}\]}\]$'
 timeout 60 "$fxc" tune tune.fx >out 2>err </dev/null
@@ -876,6 +877,60 @@ says err 'a result is wrong'
 silent out
 expect 0 "$fxc" tune --device=emu:4,plain --candidates=2 --format=csv tune.fx -k s -D M=40
 says out '^s,"the emulator","M=40",1,"","fx_s_[a-z]*","[^"]*",[0-9.]*,[0-9.]*,[0-9.]*,[0-9.]*,0.0000,[01],""$'
+# Without SQLite nothing is kept, and nothing fails for it.
+expect 0 env FX_LIBSQLITE=/nowhere "$fxc" tune --device=emu:4,plain --db=t.db tune.fx -k s -D M=40
+says out '^not kept: SQLite is not found (.*): install libsqlite3-0$'
+expect 0 env FX_LIBSQLITE=/nowhere "$fxc" run --device=emu:4,plain --db=t.db two.fx -k one -D M=4
+says err '^tuned choices: SQLite is not found'
+holds test ! -e t.db
+# What is kept is taken where it is asked for: rows that name another entry, or none, or are of other extents, of a damaged file.
+edit() { # FILE SQL
+    line="$2"
+    python3 -c 'import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); print(d.execute(sys.argv[2]).fetchall()); d.commit()' "$1" "$2" >out 2>err || fail "$2"
+}
+if python3 -c 'import sqlite3' 2>err; then
+    check="$fxc check --device=emu:4,plain tune.fx -k s"
+    expect 0 "$fxc" tune --device=emu:4,plain --db=folder/t.db tune.fx -k s -D M=40
+    says out '^kept in folder/t.db$'
+    edit folder/t.db "SELECT device, extents, version, kernel FROM choice"
+    says out "^\[('the emulator', 'M=40', '0.1.0', 's')\]$"
+    for entry in fx_s_vector:'16-byte accesses' fx_s_any:'any alignment' fx_s_gone:'16-byte accesses' fx_s_any,fx_s_any:'16-byte accesses' :'16-byte accesses'; do
+        edit folder/t.db "UPDATE choice SET entries = '${entry%%:*}'"
+        expect 0 $check -D M=40 --db=folder/t.db
+        says err '^tuned choices: folder/t.db, 1 rows$'
+        says out "${entry#*:}$"
+    done
+    edit folder/t.db "UPDATE choice SET entries = 'fx_s_any'"
+    expect 0 env FX_TUNE_DB=folder/t.db $check -D M=40
+    says out 'any alignment$'
+    expect 0 $check -D M=40
+    says out '16-byte accesses$'
+    expect 0 $check -D M=41 --db=folder/t.db
+    for extents in M=-40 M=4000000000000000000000 M=40,N=2 M= N=40 ''; do
+        edit folder/t.db "UPDATE choice SET extents = '$extents'"
+        expect 0 $check -D M=40 --db=folder/t.db
+        says out '16-byte accesses$'
+    done
+    # Any bytes are no database, and are left as they are; what is cut off is told.
+    printf 'no database at all, but long enough to be taken for one by its size alone %0600d' 7 >bytes.db
+    cp bytes.db copy.db
+    expect 0 $check -D M=40 --db=bytes.db
+    says err 'bytes.db: file is not a database'
+    expect 0 "$fxc" tune --device=emu:4,plain --db=bytes.db tune.fx -k s -D M=40
+    says out '^not kept: bytes.db: file is not a database$'
+    holds cmp -s bytes.db copy.db
+    head -c 5000 folder/t.db >cut.db
+    expect 0 $check -D M=40 --db=cut.db
+    says out '^ok: '
+    expect 0 $check -D M=40 --db=nowhere.db
+    holds test ! -e nowhere.db
+    # Two processes keep their rows at once.
+    for m in 10 20 30 50; do timeout 60 "$fxc" tune --device=emu:4,plain --db=many.db tune.fx -k s -D M=$m >out.$m 2>&1 & done
+    wait
+    edit many.db "SELECT count(*) FROM choice"
+    says out '^\[(4,)\]$'
+    rm -rf folder bytes.db copy.db cut.db many.db out.10 out.20 out.30 out.50
+fi
 rm tune.fx
 only $files
 

@@ -46,6 +46,7 @@ missing_packages() {
     have pkg-config || echo pkg-config
     [ -z "$for_tests" ] || [ -e /usr/include/check.h ] || pkg-config --exists check 2>/dev/null || echo check
     [ -z "$for_emulator" ] || have "${FX_CXX:-g++}" || echo g++
+    [ -z "$for_tests" ] || ldconfig -p 2>/dev/null | grep -q 'libsqlite3\.so\.0 ' || echo libsqlite3-0
     [ -z "$for_tests" ] || have_fuzzer || echo clang libclang-rt-dev
     [ "$nvrtc" = yes ] || python3 -m pip --version >/dev/null 2>&1 || echo python3-pip
 }

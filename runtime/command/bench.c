@@ -91,7 +91,7 @@ void timing_close(struct timing *t) {
 static void print_resources(const struct gpu *gpu) {
     const struct job *job = gpu->job;
     struct fx_env env = job_env(job);
-    const struct fx_partition taken = job_partition(job);
+    const struct fx_partition taken = gpu_partition(gpu);
     for (int i = taken.first_launch; i < taken.first_launch + taken.n_launches; i++) {
         struct fx_resources r;
         int64_t grid = 0, shared = 0;

@@ -76,7 +76,7 @@ static fx_status run_once(
 /* ---- variants ---- */
 
 static void print_chosen(const struct job *job, const struct gpu *gpu) {
-    const struct fx_partition taken = job_partition(job);
+    const struct fx_partition taken = gpu_partition(gpu);
     for (int i = taken.first_launch; i < taken.first_launch + taken.n_launches; i++) {
         const struct fx_launch *l = &job->kernel->launches[i];
         int v = gpu_chosen_variant(gpu, i);
@@ -110,7 +110,7 @@ static fx_status run_variants(const struct job *job, const struct gpu *gpu, cons
 /* Every other partition too, whatever the extents. */
 static fx_status run_partitions(
     const struct job *job, struct gpu *gpu, const struct expected *e, struct verdict *verdict) {
-    const struct fx_partition taken = job_partition(job);
+    const struct fx_partition taken = gpu_partition(gpu);
     fx_status status = run_variants(job, gpu, &taken, e, verdict);
     for (int i = 0; status == FX_OK && i < job->kernel->n_partitions; i++) {
         const struct fx_partition *other = &job->kernel->partitions[i];

@@ -254,6 +254,8 @@ void gpu_set_close(const struct gpu *gpu, struct device_set *set);
 fx_status gpu_launch(const struct gpu *gpu, const struct device_set *set);
 /* Poisons outputs and workspace, launches, waits, reads the outputs back into the job's arguments. */
 fx_status gpu_run(const struct gpu *gpu);
+/* The partition that launches take: the plan's, pinned, or tuned. */
+struct fx_partition gpu_partition(const struct gpu *gpu);
 /* The index of the variant that launch i takes, or -1. */
 int gpu_chosen_variant(const struct gpu *gpu, int i);
 /* Prints fx_last_error() below `what`; returns status. */
@@ -344,6 +346,12 @@ void timing_close(struct timing *t);
 /* ---- ablate.c: bench --ablate ---- */
 /* Times the kernel of the request whole and without each of its terms, and prints a table, or with --json an object. */
 fx_status ablate_request(const struct request *r, const struct machine *machine);
+
+/* ---- tune.c ---- */
+/* The database that the command line or the environment names, else the default one; "": none, which --db=none asks for. */
+const char *tuning_path(const struct command *cmd, char *path, size_t size);
+/* With --tuned or --db kernels that are prepared from now on take its rows. */
+fx_status take_tuning(const struct command *cmd);
 
 /* ---- pages.c: what is made of the options ---- */
 /* Prints "fxc.1", a man page, or a completion, "bash", "zsh" or "fish"; FX_ERR_USAGE for another name. */

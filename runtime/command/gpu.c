@@ -182,6 +182,15 @@ fx_status gpu_run(const struct gpu *gpu) {
     return status == FX_OK ? FX_OK : gpu_failed(status, "the kernel failed");
 }
 
+struct fx_partition gpu_partition(const struct gpu *gpu) {
+    const struct fx_kernel *k = gpu->job->kernel;
+    for (int i = 0; i < fx_partition_count(k); i++) {
+        const struct fx_partition p = fx_get_partition(k, i);
+        if (fx_chosen_entry(gpu->prepared, p.first_launch, gpu->set.values, k->n_params)) return p;
+    }
+    return job_partition(gpu->job);
+}
+
 int gpu_chosen_variant(const struct gpu *gpu, int i) {
     const struct fx_launch *l = &gpu->job->kernel->launches[i];
     const char *entry = fx_chosen_entry(gpu->prepared, i, gpu->set.values, gpu->job->kernel->n_params);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command/command.h"
+#include "lib/tuning.h"
 
 enum { DOCTOR_BYTES = 1 << 16 }; /* more candidates than a machine has */
 
@@ -24,6 +25,7 @@ static void print_version(void) {
 
 fx_status command_doctor(const struct command *cmd) {
     static char text[DOCTOR_BYTES];
+    char path[1024];
     fx_context *context = NULL;
     if (cmd->n_operands > 0) return usage_error(cmd, "no operand expected");
     fx_status status = fx_doctor(text, sizeof text);
@@ -35,6 +37,8 @@ fx_status command_doctor(const struct command *cmd) {
     fx_context_close(context);
     fx_cache_describe(text, sizeof text);
     printf("cache: %s\n", text);
+    tuning_describe(tuning_path(cmd, path, sizeof path), text, sizeof text);
+    printf("tuned choices: %s\n", text);
     return status;
 }
 
@@ -49,7 +53,8 @@ static fx_status dispatch(const struct command *cmd) {
     if (is_given(cmd, OPT_VERSION)) return print_version(), FX_OK;
     if (is_given(cmd, OPT_NO_CACHE) && setenv("FX_CACHE", "off", 1) != 0)
         return complain(FX_ERR_NOMEM, "out of memory");
-    return subcommands[cmd->sub](cmd);
+    fx_status status = take_tuning(cmd);
+    return status == FX_OK ? subcommands[cmd->sub](cmd) : status;
 }
 
 /* What was to be written and is not. A result that differs was told on stdout alone: where that is lost, so is what

@@ -35,6 +35,8 @@ static void print_man(void) {
         {"FX_CACHE_DIR, FX_CACHE, FX_CACHE_MAX_BYTES",
             "where the disk cache of compiled kernels is, off for none, and how large it may grow"},
         {"FX_LIBCUDA, FX_LIBNVRTC, FX_CUDA_PATH", "where the driver, NVRTC and the CUDA toolkit are looked for first"},
+        {"FX_TUNE_DB", "a database of tuned choices, whose rows launches take; where tune keeps them"},
+        {"FX_LIBSQLITE", "the SQLite library that reads it (default libsqlite3.so.0)"},
         {"FX_TRACE", "a file that a chrome trace of the process is written to"},
         {"FX_LINEINFO", "adds line information to compiled kernels"},
         {"FX_CXX", "the C++ compiler of the emulator (default g++)"},

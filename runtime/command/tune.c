@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "command/tune.h"
-#include "lib/runtime.h"
+#include "lib/tuning.h"
 
 enum { DEFAULT_MOST = 16, DEFAULT_BUDGET = 20, LEAST_ROUNDS = 3, MOST_BATCH = 4096 };
 static const double BATCH_US = 1000; /* long beside what an event costs and resolves */
@@ -359,6 +359,48 @@ static fx_status time_ways(struct tuning *t, struct gpu *gpu, double until) {
     return status;
 }
 
+/* ---- the database ---- */
+
+const char *tuning_path(const struct command *cmd, char *path, size_t size) {
+    const char *given = option_value(cmd, OPT_DB), *own = getenv("FX_TUNE_DB"), *data = getenv("XDG_DATA_HOME"),
+               *home = getenv("HOME");
+    if (given) snprintf(path, size, "%s", strcmp(given, "none") == 0 ? "" : given);
+    else if (own && *own) snprintf(path, size, "%s", own);
+    else if (data && *data == '/') snprintf(path, size, "%s/fx/tune.db", data);
+    else if (home && *home == '/') snprintf(path, size, "%s/.local/share/fx/tune.db", home);
+    else *path = 0;
+    return path;
+}
+
+fx_status take_tuning(const struct command *cmd) {
+    char path[1024], text[512];
+    if (cmd->sub == SUB_TUNE || (!is_given(cmd, OPT_TUNED) && !is_given(cmd, OPT_DB))) return FX_OK;
+    tuning_describe(tuning_path(cmd, path, sizeof path), text, sizeof text);
+    fprintf(stderr, "tuned choices: %s\n", text);
+    return setenv("FX_TUNE_DB", path, 1) == 0 ? FX_OK : complain(FX_ERR_NOMEM, "out of memory");
+}
+
+/* Times are no better than this: what is not faster by it is the plan's own. */
+static const double CLEARLY = 0.99;
+
+static void keep_fastest(struct tuning *t) {
+    const struct way *best = &t->ways[0], *plans = best;
+    for (int i = 0; i < t->n_ways; i++)
+        if (t->ways[i].is_plans && t->ways[i].median > 0) plans = &t->ways[i];
+    if (plans->median * CLEARLY <= best->median) best = plans;
+    if (!*t->db || best->median <= 0) return;
+    const struct tuning_row row = {.kernel = t->job->kernel,
+        .device = fx_context_device(t->job->context),
+        .extents = t->job->extents,
+        .partition = best->partition,
+        .variants = best->variants,
+        .us = best->median,
+        .plans_us = plans->median,
+        .predicted_us = best->predicted.us};
+    if (tuning_store(t->db, &row) == FX_OK) snprintf(t->kept, sizeof t->kept, "kept in %.400s", t->db);
+    else snprintf(t->kept, sizeof t->kept, "not kept: %.400s", fx_last_error());
+}
+
 /* ---- the subcommand ---- */
 
 static fx_status tune_ways(struct tuning *t, struct gpu *gpu, double start) {
@@ -424,6 +466,8 @@ static fx_status tune_request(struct request *r, const struct machine *machine, 
     t->job = &job;
     if (!t->is_plan_only) status = tune_on_gpu(t, start);
     else if ((status = list_ways(t, NULL)) == FX_OK) choose_ways(t);
+    *t->kept = 0;
+    if (t->n_timed && status == FX_OK) keep_fastest(t);
     if (t->n_timed || (t->is_plan_only && status == FX_OK)) {
         fx_status printed = print_tuning(t);
         if (status == FX_OK) status = printed;
@@ -461,8 +505,11 @@ fx_status command_tune(const struct command *cmd) {
     struct spec spec = {0};
     struct machine machine = {0};
     struct tuning t;
+    char db[1024];
     fx_status status = only_operand(cmd, &path);
     if (status == FX_OK) status = read_tuning(cmd, &t);
+    t.db = tuning_path(cmd, db, sizeof db);
+    unsetenv("FX_TUNE_DB"); /* the plan's own choice is one of those that are timed */
     if (status == FX_OK) status = spec_read(path, &spec);
     if (status == FX_OK && !t.is_plan_only) machine_open(cmd, &machine);
     if (status == FX_OK && !t.is_plan_only && !machine.context)

@@ -31,6 +31,8 @@ struct tuning { /* of a kernel at given extents */
     int most;          /* ways to be timed */
     bool is_first;     /* of several that are printed */
     bool is_json, is_csv;
+    const char *db;    /* where the fastest is kept; "": nowhere */
+    char kept[512];    /* what became of that, for people */
     bool is_plan_only; /* nothing is timed: there may be no GPU */
 };
 

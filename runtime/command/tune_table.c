@@ -74,6 +74,7 @@ static void print_table(const struct tuning *t) {
     if (best->is_plans) printf("the plan's own is the fastest\n");
     else if (plans && plans->median > 0)
         printf("the fastest takes %.3f of what the plan's own takes\n", best->median / plans->median);
+    if (*t->kept) printf("%s\n", t->kept);
 }
 
 /* ---- CSV ---- */
@@ -162,6 +163,7 @@ static fx_status print_json(const struct tuning *t) {
             json_member_int(&j, t->job->kernel->extents[i].name, t->job->extents[i]);
     json_close(&j, '}');
     json_member_real(&j, "seconds", t->seconds);
+    json_member_text(&j, "kept", *t->kept ? t->kept : NULL);
     json_open_list(&j, "ways");
     for (int i = 0; i < t->n_ways; i++) put_way(&j, t, &t->ways[i]);
     json_close(&j, ']');

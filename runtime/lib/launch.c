@@ -4,11 +4,25 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/runtime.h"
+#include "lib/tuning.h"
 
 int stage_choose(const struct stage *s, const struct fx_launch *l, const struct fx_env *env) {
     if (s->pinned >= 0) return fx_expr_holds(&l->variants[s->pinned].needs, env) ? s->pinned : -1;
     return fx_choose_compiled(l, env, s->compiled);
+}
+
+const struct tuned_way *launch_tuned(const fx_prepared *p, const int64_t *extents) {
+    return p->n_tuned && !p->is_pinned ? tuning_find(p->tuned, p->n_tuned, p->kernel, extents) : NULL;
+}
+
+int tuned_variant(const fx_prepared *p, int i, const struct fx_env *env) {
+    const struct tuned_way *w = p->stages[i].pinned < 0 ? launch_tuned(p, env->extents) : NULL;
+    if (!w) return -1;
+    const struct fx_partition of = fx_get_partition(p->kernel, w->partition);
+    if (i < of.first_launch || i >= of.first_launch + of.n_launches) return -1;
+    const int v = w->variants[i - of.first_launch];
+    bool can = p->stages[i].entries[v] && p->stages[i].compiled[v];
+    return can && fx_expr_holds(&p->kernel->launches[i].variants[v].needs, env) ? v : -1;
 }
 
 static uint64_t mix(uint64_t key, uint64_t x) {
@@ -22,6 +36,8 @@ static int choose_or_remember(const fx_prepared *p, int i, const struct fx_env *
     enum { VARIANT = 255 };
     const struct fx_launch *l = &p->kernel->launches[i];
     struct stage *s = &p->stages[i];
+    const int tuned = tuned_variant(p, i, env);
+    if (tuned >= 0) return tuned;
     if (!s->remembers || s->pinned >= 0) return stage_choose(s, l, env);
     uint64_t key = 0xcbf29ce484222325u;
     for (int e = 0; e < p->kernel->n_extents; e++) key = mix(key, (uint64_t)env->extents[e]);
@@ -76,6 +92,8 @@ static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *en
 
 /* What is pinned or prepared for alone; else by the plan's rule. */
 static struct fx_partition choose_partition(const fx_prepared *p, const struct fx_env *env) {
+    const struct tuned_way *w = launch_tuned(p, env->extents);
+    if (w && p->is_loaded[w->partition]) return fx_get_partition(p->kernel, w->partition);
     return fx_get_partition(p->kernel, p->partition >= 0 ? p->partition : fx_choose_partition(p->kernel, env));
 }
 
@@ -458,6 +476,7 @@ const char *fx_chosen_entry(const fx_prepared *p, int i, const struct fx_value *
     struct fx_env env = {.extents = b.extents, .align = b.align, .sm_count = p->ctx->sm_count, .strides = b.strides};
     const struct fx_partition taken = choose_partition(p, &env);
     if (i < taken.first_launch || i >= taken.first_launch + taken.n_launches) return NULL;
-    int v = stage_choose(&p->stages[i], &p->kernel->launches[i], &env);
+    int v = tuned_variant(p, i, &env);
+    if (v < 0) v = stage_choose(&p->stages[i], &p->kernel->launches[i], &env);
     return v < 0 ? NULL : p->kernel->launches[i].variants[v].entry;
 }

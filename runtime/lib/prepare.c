@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/runtime.h"
+#include "lib/tuning.h"
 
 /* ---- what is asked for ---- */
 
@@ -108,6 +108,8 @@ static void mark_reachable(const fx_prepared *p, int i, const int64_t *extents, 
             .extents = extents, .align = align, .sm_count = p->ctx->sm_count, .strides = end ? NULL : strides};
         fx_row_major_strides(p->kernel, extents, strides);
         int v = stage_choose(&p->stages[i], &p->kernel->launches[i], &env);
+        if (v >= 0) wanted[v] = true;
+        v = tuned_variant(p, i, &env);
         if (v >= 0) wanted[v] = true;
     }
 }
@@ -229,6 +231,12 @@ static fx_status open_stages(fx_prepared *p) {
     return FX_OK;
 }
 
+/* Rows of tuned choices, where the environment names a database. */
+static void read_tuning(fx_prepared *p) {
+    const char *path = secure_getenv("FX_TUNE_DB");
+    if (path && *path) tuning_load(path, p->kernel, p->ctx->name, &p->tuned, &p->n_tuned, p->tuning, sizeof p->tuning);
+}
+
 static fx_status prepare(fx_prepared *p, const struct fx_plan *plan, const struct fx_kernel *k,
                          const struct fx_hint *hints, int n_hints) {
     char arch[32];
@@ -241,7 +249,11 @@ static fx_status prepare(fx_prepared *p, const struct fx_plan *plan, const struc
     p->hinted = all_known(p->kernel, p->extents) ? describe_hints(p->kernel, p->extents) : strdup("");
     if (!p->hinted) return error_nomem();
     struct fx_env env = {.extents = p->extents, .sm_count = p->ctx->sm_count};
-    p->partition = p->hinted_partition = *p->hinted ? fx_choose_partition(p->kernel, &env) : -1;
+    read_tuning(p);
+    const struct tuned_way *tuned = *p->hinted ? launch_tuned(p, p->extents) : NULL;
+    p->partition = p->hinted_partition = tuned        ? tuned->partition
+                                         : *p->hinted ? fx_choose_partition(p->kernel, &env)
+                                                      : -1;
     p->program = program_open(p->ctx, plan->source, arch);
     return p->program ? load_variants(p, p->partition) : FX_ERR_NOMEM;
 }
@@ -277,6 +289,7 @@ void fx_prepared_release(fx_prepared *p) {
     free(p->is_loaded);
     free(p->kernel);
     free(p->hinted);
+    free(p->tuned);
     free(p);
 }
 
@@ -300,6 +313,7 @@ fx_status fx_pin_partition(fx_prepared *p, int partition) {
         if (status != FX_OK) return status;
     }
     p->partition = partition >= 0 ? partition : p->hinted_partition;
+    p->is_pinned = partition >= 0;
     p->serial = serial_next();
     return FX_OK;
 }

@@ -185,6 +185,10 @@ struct fx_prepared {
     int partition;        /* the one taken whatever the extents: that of the hints, or pinned; -1: by the plan's rule */
     int hinted_partition; /* that of the hints, or -1 */
     bool *is_loaded;      /* by partition: what its launches may choose is compiled */
+    bool is_pinned;       /* the partition is */
+    struct tuned_way *tuned; /* rows of the database of FX_TUNE_DB that fit, tuning.h */
+    int n_tuned;
+    char tuning[256];     /* why there are none; "": none were asked for, or there are some */
     uint64_t serial;      /* of what it is now: no other prepared kernel has it, and a pin changes it */
 };
 /* A number that was not given before; 0 is none. */
@@ -196,6 +200,10 @@ uint64_t serial_next(void);
 fx_status prepared_load(fx_prepared *p, const bool *wanted);
 
 /* ---- launch.c ---- */
+/* The row that a launch at these extents is to take, or NULL: none, or a partition is pinned. */
+const struct tuned_way *launch_tuned(const fx_prepared *p, const int64_t *extents);
+/* The variant of launch i that a row names, where it is compiled and takes the arguments, and none is pinned; else -1. */
+int tuned_variant(const fx_prepared *p, int i, const struct fx_env *env);
 /* The variant by the plan's rule among those with an entry, or the pinned one; -1 when `needs` forbid. */
 int stage_choose(const struct stage *s, const struct fx_launch *l, const struct fx_env *env);
 /* Enqueues launches of a partition, all of them checked before the first: those that run once, those that run each

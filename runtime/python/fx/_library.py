@@ -57,7 +57,8 @@ class Partition(c.Structure):
 class KernelPlan(c.Structure):
     _fields_ = fields(("name", c.c_char_p), ("n_extents n_params n_buffers n_launches n_checks n_equations", c.c_int), ("extents", c.POINTER(Extent)),
                       ("equations", c.c_void_p), ("params", c.POINTER(Param)), ("buffers", c.c_void_p), ("launches", c.POINTER(Launch)), ("checks", c.c_void_p),
-                      ("n_unfused", c.c_int), ("unfused_bytes", Expr), ("receipt", c.c_char_p), ("n_partitions", c.c_int), ("partitions", c.POINTER(Partition)))
+                      ("n_unfused", c.c_int), ("unfused_bytes", Expr), ("receipt", c.c_char_p), ("n_partitions", c.c_int), ("partitions", c.POINTER(Partition)),
+                      ("text_hash", c.c_uint64))
 
 
 class Plan(c.Structure):
