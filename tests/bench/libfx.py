@@ -154,8 +154,22 @@ class Kernel:
         self.context.check(self.lib.fx_workspace_bytes(self.prepared, values, len(self.args), c.byref(n)))
         return n.value
 
+    def constants(self, values, stream):
+        """What depends on `const` tensors alone, computed once of arguments that stay as they are; None where there is nothing."""
+        kept = self.__dict__.setdefault("_kept", {})
+        if id(values) not in kept:
+            n, handle = c.c_size_t(), c.c_void_p()
+            self.context.check(self.lib.fx_const_bytes(self.prepared, values, len(self.args), c.byref(n)))
+            if n.value:
+                memory = self.context.alloc(n.value)
+                self.context.check(self.lib.fx_const_prepare(self.prepared, values, len(self.args), c.c_void_p(memory), n, c.c_void_p(stream), c.byref(handle)))
+            kept[id(values)] = values, handle if n.value else None
+        return kept[id(values)][1]
+
     def launch(self, values, workspace, n_bytes, stream):
-        self.context.check(self.lib.fx_launch(self.prepared, values, len(self.args), c.c_void_p(workspace), c.c_size_t(n_bytes), c.c_void_p(stream)))
+        constants = self.constants(values, stream)
+        call = self.lib.fx_launch if constants is None else self.lib.fx_const_launch
+        self.context.check(call(self.prepared if constants is None else constants, values, len(self.args), c.c_void_p(workspace), c.c_size_t(n_bytes), c.c_void_p(stream)))
 
     def entries(self, values):
         """What a launch would take, an entry a kernel."""
