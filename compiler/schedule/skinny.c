@@ -51,6 +51,14 @@ static bool find_wide(const struct gemm_shape *shape, bool is_a, struct wide *w)
     return true;
 }
 
+/* Whether the few rows lie with m or n contiguous: mma then reads them element by element, every warp anew. */
+static bool is_turned(const struct gemm_shape *shape, const struct wide *w) {
+    for (int i = 0; i < shape->n_segments; i++)
+        for (int j = 0; j < (w->is_a ? shape->segments[i].n_sums : 1); j++)
+            if (wide_operand(&shape->segments[i], !w->is_a, j)->layout == LAYOUT_MN_MAJOR) return true;
+    return false;
+}
+
 /* What computed operands of the wide side read: bits of the narrowest tensor that lies along chunks, bits an element of
  * all of them, values a chunk, and the longest chunk for which that holds. */
 struct chunk_reads {
@@ -167,7 +175,9 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
                                              : blocks,
         .smem_bytes = smem,
         .vector = x->vector,
-        .wants_few = method.small == 16 && !w->is_computed ? MANY_TILES : 0,
+        .wants_few = method.uses_mma && g->cx->arch->has_wgmma && is_turned(&s->gemm, w) ? 1
+                     : method.small == 16 && !w->is_computed                             ? MANY_TILES
+                                                                                         : 0,
         .rate = 1,
         .suffix = arena_printf(&g->cx->arena, "skinny%d%s", method.small, is_aligned ? "" : "_any"),
         .engine = arena_printf(&g->cx->arena, "fx_skinny_engine<%s, %s, %d, %d, %d, %s, %s>",

@@ -312,6 +312,19 @@ static const char *roles(const struct graph *g, const struct wgmma_tile *e) {
         e->is_pingpong ? "in turns" : "side by side", cluster);
 }
 
+/* Whether a thread has too many sums for what an epilogue that stores boxes holds beside them: vectors over rows, or those
+ * over columns and a function. */
+static bool lacks_registers(
+    const struct scheduled *s, const struct wgmma_tile *e, int n_sums, double instructions) {
+    enum { HELD = 128, OF_A_FUNCTION = 16 };
+    int held = n_sums * e->bm * e->bn / WARPGROUP / (e->is_pingpong ? 1 : e->consumers);
+    bool reads_rows = false;
+    for (int i = 0; i < s->n_loads; i++)
+        for (int j = 0; j < s->gemm.m.n; j++) reads_rows |= tensor_axis(&s->loads[i], s->gemm.m.axes[j]) >= 0;
+    return (reads_rows && (held > HELD || e->consumers > 2)) ||
+           (s->n_loads && held > HELD && instructions > OF_A_FUNCTION);
+}
+
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
 static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct wgmma_tile *e,
     double instructions, bool stores_any, int most) {
@@ -328,6 +341,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     }
     if (stages > most) stages = most;
     if (staged && e->splits_k) return;
+    if (n_boxes && lacks_registers(s, e, n_sums, instructions)) return;
     if (n_sums < e->least_sums || n_sums > e->most_sums || (!n_boxes && e->chunk / vector > 32)) return;
     const bool is_split = s->gemm.is_split, is_tf32 = !is_split && s->gemm.a_dtype == FX_F32;
     if (is_tf32 && !e->rate_tf32) return;
