@@ -56,7 +56,7 @@ BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench
             $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 
-.PHONY: all setup demo test fuzz test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-emu mutants mutants-c mutants-c-programs test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages emit-diff install wheel clean help
+.PHONY: all setup demo test fuzz test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-emu mutants mutants-c mutants-c-programs test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages emit-diff install wheel deb test-lsp clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDEXPANSION:
@@ -202,7 +202,7 @@ demo: setup $(B)/fxc
 
 # Each suite ends with its own `suite: N passed, M failed, K skipped`; run.sh adds them up into one closing line.
 test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES) $(FUZZ) $(B)/tests/gpu/test_values
-	@CC='$(CC) $(LANGUAGE)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tests/run.sh $(B) unit golden cli docs arch python emu fuzz
+	@CC='$(CC) $(LANGUAGE)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tests/run.sh $(B) unit golden cli docs arch python lsp emu fuzz
 
 test-unit: $(UNIT) $(FAKE)
 	@FX_UNIT='$(FX_UNIT)' sh tests/run.sh $(B) unit
@@ -230,6 +230,10 @@ test-docs: $(B)/fxc
 # The Python package, on the emulator.
 test-python: $(B)/libfx.so $(FAKE)
 	@sh tests/run.sh $(B) python
+
+# The language server and the layout, as an editor drives them.
+test-lsp: $(B)/fxc
+	@sh tests/run.sh $(B) lsp
 
 test-emu: $(B)/fxc $(B)/tests/gpu/test_values
 	@sh tests/run.sh $(B) emu
@@ -340,6 +344,10 @@ install: all
 	$(B)/fxc --page=fxc.1 >$(DESTDIR)$(PREFIX)/share/man/man1/fxc.1
 	sh runtime/man.sh libfx.3 $(version) $(filter %.h,$(PUBLIC)) >$(DESTDIR)$(PREFIX)/share/man/man3/libfx.3
 	sh runtime/man.sh fx.5 $(version) docs/language.md >$(DESTDIR)$(PREFIX)/share/man/man5/fx.5
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/vim/vimfiles/,syntax ftdetect ftplugin) $(DESTDIR)$(PREFIX)/share/fx/vscode/syntaxes
+	for f in syntax ftdetect ftplugin; do install -m 644 runtime/editors/vim/$$f/fx.vim $(DESTDIR)$(PREFIX)/share/vim/vimfiles/$$f; done
+	install -m 644 runtime/editors/vscode/*.json $(DESTDIR)$(PREFIX)/share/fx/vscode
+	install -m 644 runtime/editors/vscode/syntaxes/*.json $(DESTDIR)$(PREFIX)/share/fx/vscode/syntaxes
 	$(B)/fxc --page=bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/fxc
 	$(B)/fxc --page=zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_fxc
 	$(B)/fxc --page=fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/fxc.fish
@@ -351,11 +359,16 @@ install: all
 wheel: $(B)/libfx.so
 	@rm -rf $(B)/wheel; python3 runtime/python/wheel.py $(B)/libfx.so $(B)/wheel
 
+# A Debian package of what install puts below /usr: build/deb/*.deb.
+deb: all
+	@rm -rf $(B)/deb && $(MAKE) --no-print-directory install PREFIX=/usr DESTDIR=$(abspath $(B))/deb/fx >/dev/null && \
+	    sh runtime/deb.sh $(B)/deb/fx $(version) $(B)/deb
+
 clean:
 	rm -rf build
 
 help:
-	@echo 'all setup demo test test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-emu mutants [OF= KERNEL= SO_FAR=] mutants-c [OF= COUNT=400 SEED=1] golden-update pages emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
-	@echo 'test-gpu fuzz-gpu sanitize-gpu bench-gpu install [PREFIX= DESTDIR=] wheel clean;  WERROR=1  SAN=1  V=1'
+	@echo 'all setup demo test test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-lsp test-emu mutants [OF= KERNEL= SO_FAR=] mutants-c [OF= COUNT=400 SEED=1] golden-update pages emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
+	@echo 'test-gpu fuzz-gpu sanitize-gpu bench-gpu install [PREFIX= DESTDIR=] wheel deb clean;  WERROR=1  SAN=1  V=1'
 
 -include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ) $(B)/tests/emu/mutants) $(addsuffix .d,$(MC_OBJECTS) $(MC_OBJECTS:$(MC)/%=$(MC)/cover/%))

@@ -15,6 +15,7 @@
 #include "report/ablate.h"
 #include "report/annotate.h"
 #include "report/definition.h"
+#include "report/lookup.h"
 #include "report/predict.h"
 #include "report/receipt.h"
 #include "seam/print.h"
@@ -330,6 +331,14 @@ int fx_definition(const fx_compilation *c, const char *kernel, struct fx_lines *
     int n = own->ast && kernel ? definition_lines(&own->cx, own->ast, kernel, lines, lines ? most : 0) : 0;
     end(own, n > 0);
     return n;
+}
+
+bool fx_find(const fx_compilation *c, size_t offset, struct fx_found *out) {
+    fx_compilation *own = begin(c);
+    if (!own || !out || setjmp(own->cx.oom)) return false;
+    bool is_found = own->ast && lookup_place(&own->cx, own->ast, own->program, offset, out);
+    end(own, is_found);
+    return is_found;
 }
 
 const struct fx_test *fx_tests(const fx_compilation *c, int *n) {

@@ -78,7 +78,7 @@ fx_status fx_compile(const char *text, size_t len, const char *file, const struc
 /* NULL is allowed. The plan and every text of the compilation die with it,
  * what fx_prepare made of the plan does not. */
 void fx_close(fx_compilation *c);
-/* What became of the last of these calls on c: fx_messages_json, fx_messages_sarif, fx_definition, fx_receipt,
+/* What became of the last of these calls on c: fx_messages_json, fx_messages_sarif, fx_definition, fx_find, fx_receipt,
  * fx_predict, fx_ablations, fx_text. FX_OK; FX_ERR_USAGE where there is no such thing; FX_ERR_NOMEM. It tells the one
  * NULL or 0 from the other. Before the first of them, what fx_compile returned; of NULL FX_ERR_NOMEM. */
 fx_status fx_last_status(const fx_compilation *c);
@@ -106,6 +106,19 @@ struct fx_lines { /* of the text given to fx_compile, from 1, the last one inclu
  * compilation: one thread at a time. */
 int fx_definition(const fx_compilation *c, const char *kernel, struct fx_lines *lines, int most);
 
+struct fx_found { /* what stands at a byte of the text given to fx_compile; places are bytes of it */
+    size_t offset, length; /* the smallest expression, the declaration of a parameter, or the word */
+    int line;              /* where it begins, from 1 */
+    const char *type;      /* its dtype and axes, "f32[M,N]"; "" where that is not known */
+    const char *kernel;    /* that it belongs to, or NULL */
+    const char *defined_in; /* the file in which the name at the byte is defined; NULL: nowhere, or in the language */
+    bool is_defined_here;   /* it is the text itself */
+    size_t definition, definition_length; /* and where in it */
+};
+/* False where nothing stands there, or memory runs out. Works as far as the text was understood: after errors names are
+ * found, types may be missing. It counts into the compilation: one thread at a time. */
+bool fx_find(const fx_compilation *c, size_t offset, struct fx_found *out);
+
 enum fx_format { FX_FORMAT_TEXT, FX_FORMAT_JSON, FX_FORMAT_SUMMARY };
 /* The receipts of all kernels of the plan: where every line of the spec went, bytes, flops, predicted times, what was
  * not taken and why (docs/receipt.md has the schema of the JSON); FX_FORMAT_SUMMARY: what was taken alone, a few lines
@@ -120,10 +133,10 @@ struct fx_prediction { /* microseconds, on the GPU that times are predicted for 
     double bytes_us; /* what reading and writing its bytes once each would take alone, as fast as a copy; */
     double flops_us; /* its multiply-adds, at the most the machine can do; 0: there are none */
 };
-/* What kernel `kernel` (NULL: the first) of the plan is predicted to take at these extents, all of the plan's kernel, in
- * partition `partition` of it. variants[i] is the variant that launch i of the partition takes, -1 or variants NULL: that
- * with the lowest price; whether it takes the extents is not looked at. FX_ERR_USAGE where the plan has no launches, no
- * such kernel or partition, or an extent is negative. One thread at a time. */
+/* What kernel `kernel` (NULL: the first) of the plan is predicted to take at these extents, all of the plan's kernel,
+ * in partition `partition` of it. variants[i] is the variant that launch i of the partition takes, -1 or variants NULL:
+ * that with the lowest price; whether it takes the extents is not looked at. FX_ERR_USAGE where the plan has no
+ * launches, no such kernel or partition, or an extent is negative. One thread at a time. */
 fx_status fx_predict(const fx_compilation *c, const char *kernel, const int64_t *extents, int partition,
     const int *variants, struct fx_prediction *out);
 

@@ -63,7 +63,7 @@ compiler/host_c: fx.h
 compiler: fx.h partitions.h pipeline.h plan.h
 runtime/lib: fx_runtime.h plan.h dtype.h fx_build.h
 runtime/emu: fx_build.h calls.h base/arch.h
-runtime/command: fx.h fx_runtime.h plan.h dtype.h dtypes.def base/json.h
+runtime/command: fx.h fx_runtime.h plan.h dtype.h dtypes.def base/json.h base/json_read.h
 runtime: plan.h
 '
 may_include() { # ROOM HEADER
@@ -249,6 +249,15 @@ null_untested() {
     done
 }
 
+# What editors colour are the language's words: those of the lexer and of the table of dtypes.
+uncoloured() {
+    { grep -oE '"[a-z]+" +\{ return T_' compiler/front/lex.re | sed 's/^"\([a-z]*\)".*/\1/'; sed -n 's/^DTYPE([A-Z0-9]*, "\([a-z0-9]*\)".*/\1/p' compiler/dtypes.def; } | while read -r word; do
+        for file in runtime/editors/vim/syntax/fx.vim runtime/editors/vscode/syntaxes/fx.tmLanguage.json; do
+            grep -qE "\b$word\b" $file || echo "$file does not colour $word"
+        done
+    done
+}
+
 # Every warning that a careful user may have on, in C11 and in C++17; FX_OPTIONS as the page of a reader has it.
 header_warnings() {
     for header in $(ls $public | grep '\.h$'); do
@@ -320,6 +329,7 @@ rule 'the archive has the names of the public headers only' archive_exports
 rule 'the shared library has the names of the public headers only' shared_exports
 rule 'both libraries have every function of the public headers' undefined_api
 rule 'every function of the API is called with NULL' null_untested
+rule 'editors colour every word of the language' uncoloured
 rule 'public headers compile without warnings in C11 and C++17' header_warnings
 rule 'the top level holds its seven entries' top_level
 if command -v python3 >/dev/null; then

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs test suites, all of them even when one fails, and adds them up.
 #
-# Input: run.sh BUILD_DIR SUITE...: unit (every Check program BUILD_DIR/tests/test_*), golden, cli, docs, arch, python, emu, fuzz; FX_UNIT names the
+# Input: run.sh BUILD_DIR SUITE...: unit (every Check program BUILD_DIR/tests/test_*), golden, cli, docs, arch, python, lsp, emu, fuzz; FX_UNIT names the
 # programs of unit, else all: "test_json test_npy". FX_JOBS programs and suites run at once, or as many as there are cores; emu and fuzz run last, alone,
 # as they take all cores. Output: what failed, what was skipped and why, a line `SUITE: N passed, M failed[, K skipped]` for each, what each suite counted,
 # the processor time that it took, and `N passed, M failed, K skipped` alone as the last line. A suite that runs beside others is written in one piece,
@@ -52,6 +52,7 @@ run_suite() { # SUITE
     docs) sh tests/docs.sh "$dir/fxc" ;;
     arch) sh tests/arch.sh "$dir" ;;
     python) sh tests/python/run.sh "$dir" ;;
+    lsp) if command -v python3 >/dev/null; then python3 tests/lsp.py "$dir/fxc"; else echo 'skipped: lsp: no python3'; echo 'lsp: 0 passed, 0 failed, 1 skipped'; fi ;;
     emu) sh tests/emu/run.sh "$dir" ;;
     fuzz) sh tests/fuzz/run.sh "$dir/fuzz" ;;
     *) echo "FAIL $1: no such suite"; echo "$1: 0 passed, 1 failed" ;;
@@ -119,7 +120,7 @@ sort -rn "$work/seconds" | awk '
     }'
 awk '
     BEGIN {
-        split("unit tests golden specs cli assertions docs blocks,_tables_and_pages arch rules python tests emu specs_and_test_blocks fuzz targets", pairs, " ")
+        split("unit tests golden specs cli assertions docs blocks,_tables_and_pages arch rules python tests lsp sessions emu specs_and_test_blocks fuzz targets", pairs, " ")
         for (i = 1; i in pairs; i += 2) { unit_of[pairs[i]] = pairs[i + 1]; gsub(/_/, " ", unit_of[pairs[i]]) }
     }
     /^end of / {

@@ -56,6 +56,15 @@ static const struct param *find_output(const struct kernel *k, struct name n) {
     return NULL;
 }
 
+const char *annotate_param_type(struct arena *a, const struct kernel *k, const struct param *param) {
+    return param_type(&(struct page){.arena = a, .kernel = k}, param);
+}
+
+const char *annotate_note_type(struct arena *a, const struct kernel *k, const struct note *n) {
+    const struct param *output = n->expr ? NULL : find_output(k, n->name);
+    return output ? annotate_param_type(a, k, output) : value_type(&(struct page){.arena = a, .kernel = k}, n->value);
+}
+
 /* ---- lines ---- */
 
 static void add_line(struct page *p, int indent, const struct buf *left, const char *right) {
@@ -67,8 +76,7 @@ static void add_expr(struct page *p, int indent, const struct note *n) {
     buf_init(&b, p->arena);
     if (n->expr) ast_print_expr_short(&b, n->expr, MOST_TEXT);
     else buf_put(&b, n->name.s, n->name.len);
-    const struct param *output = n->expr ? NULL : find_output(p->kernel, n->name);
-    add_line(p, indent, &b, output ? param_type(p, output) : value_type(p, n->value));
+    add_line(p, indent, &b, annotate_note_type(p->arena, p->kernel, n));
 }
 
 /* `3: y = x @ w`; a sole target that is an output has its type here, what several targets are comes below. Returns the

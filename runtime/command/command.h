@@ -357,6 +357,10 @@ fx_status take_tuning(const struct command *cmd);
 /* Prints "fxc.1", a man page, or a completion, "bash", "zsh" or "fish"; FX_ERR_USAGE for another name. */
 fx_status print_page(const struct command *cmd, const char *name);
 
+/* ---- tools/format.c ---- */
+/* A spec in the standard layout, malloc'ed; NULL when out of memory, and for one of more than 256 braces. */
+char *format_text(const char *text, size_t len, size_t *n_out);
+
 /* ---- the subcommands ---- */
 fx_status command_compile(const struct command *cmd);
 fx_status command_run(const struct command *cmd);
@@ -368,6 +372,8 @@ fx_status command_explain(const struct command *cmd);
 fx_status command_trace(const struct command *cmd);
 fx_status command_annotate(const struct command *cmd);
 fx_status command_aot(const struct command *cmd);
+fx_status command_format(const struct command *cmd);
+fx_status command_lsp(const struct command *cmd);
 fx_status command_doctor(const struct command *cmd);
 
 #endif

@@ -62,6 +62,8 @@ START_TEST(compilations_that_are_null) {
     ck_assert_ptr_null(fx_messages_sarif(NULL));
     ck_assert_ptr_null(fx_get_plan(NULL));
     ck_assert_int_eq(fx_definition(NULL, "f", lines, 1), 0);
+    struct fx_found found;
+    ck_assert(!fx_find(NULL, 0, &found));
     ck_assert_ptr_null(fx_receipt(NULL, FX_FORMAT_TEXT, NULL));
     REFUSES(fx_predict(NULL, "f", NULL, 0, NULL, NULL));
     ck_assert_ptr_null(fx_tests(NULL, &n));
@@ -99,6 +101,7 @@ START_TEST(arguments_that_are_null) {
     const struct fx_host empty[] = {{.dtype = FX_F32, .rank = 2, .extents = {0, 8}}, {.dtype = FX_F32, .data = x}};
     ck_assert_int_eq(fx_definition(c, NULL, NULL, 0), 0);
     ck_assert_int_eq(fx_definition(c, "f", NULL, 5), 0);
+    ck_assert(!fx_find(c, 0, NULL));
     ck_assert_ptr_nonnull(fx_tests(c, NULL));
     ck_assert_ptr_null(fx_ablations(c, "f", NULL, 3, NULL));
     int n;
