@@ -32,6 +32,7 @@ kernel both(x: i32[M,N]) -> (most: i32[M], all: i64[N]) { most = max[N](x); all 
 kernel lines(x: f32[M,N] strided) -> y: f32[N,M] { y = x }
 kernel norm(x: f32[M,N], g: f32[N]) -> y: f32[M,N] { y = rmsnorm[N](x) * g }
 kernel scaled(x: f32[M,N], w: const f32[K,N], v: const f32[K]) -> y: f32[M,N] { y = x * sum[K](w * v) }
+kernel by_two(x: f32[N], w: f32[N], s: f32 = 2.0) -> y: f32[N] { y = s * x * w }
 kernel pairs(x: f32[M,E=2*N]) -> y: f32[M,N] { y = x[E: idx(N)] * x[E: idx(N) + size(N)] }
 """
 m = fx.compile(SPEC)
@@ -207,6 +208,10 @@ def gradients():
     y = x.detach().double().requires_grad_()
     (y * torch.rsqrt(y.square().mean(1, keepdim=True) + 1e-6) * g.double()).square().sum().backward()
     near(x.grad, y.grad, 2**-10)
+    by_two = fx.torch.op(m.by_two, wrt=["x"])  # the default stands ahead of the adjoint
+    x, w = whole(64).requires_grad_(), whole(64)
+    (by_two(x, w) + by_two(x, w, 3.0)).sum().backward()
+    assert torch.equal(x.grad, 5 * w)
 
 
 @test

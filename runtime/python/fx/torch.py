@@ -43,9 +43,11 @@ SCALARS = {"b": "bool", "f": "float", "i": "int", "u": "int"}
 
 def _schema(kernel):
     args = []
+    # A default may stand where all behind it have one too: a gradient takes tensors behind the scalars.
+    required = max((i for i, p in enumerate(kernel.inputs) if not p.is_scalar or p.default is None), default=-1)
     for i, p in enumerate(kernel.inputs):
         if p.is_scalar:
-            default = "" if p.default is None else f" = {p.default if p.is_float else int(p.default)}"
+            default = "" if i < required or p.default is None else f" = {p.default if p.is_float else int(p.default)}"
             args.append(f"{'float' if p.is_float else SCALARS[p.dtype[0]]} {p.name}{default}")
         else:
             args.append(f"Tensor({chr(97 + i % 26)}{i}!) {p.name}" if p.is_inout else f"Tensor {p.name}")
