@@ -474,6 +474,9 @@ int gemm_piece_vector(const struct graph *g, const struct partition *p, const st
 static const double OPS_PER_CYCLE = 64;
 enum { INSTRUCTIONS = 2 };
 
+/* Where the lanes multiply, too, which no more than so many flops a cycle and SM shows, operations take longer beside. */
+static const double LANES_RATE = 256, BY_LANES = 1.8;
+
 double gemm_computed_seconds(const struct graph *g, double ops) {
     return ops * INSTRUCTIONS / (arch_all_cycles(g->cx->arch) * OPS_PER_CYCLE);
 }
@@ -613,7 +616,8 @@ void gemm_price(const struct graph *g, const struct partition *p, struct schedul
                               ? f->epilogue
                               : gemm_epilogue_cycles(f->tile_m * f->tile_n, warpgroups, s->gemm.n_accumulators, instructions),
                cycles = tile_cycles(g, s, f, epilogue, 0, &flops, &ops),
-               seconds = cycles / arch_all_cycles(g->cx->arch) + gemm_computed_seconds(g, ops);
+               seconds = cycles / arch_all_cycles(g->cx->arch) +
+                         gemm_computed_seconds(g, ops) * (f->rate <= LANES_RATE ? BY_LANES : 1);
         if (least < 0 || seconds < least) least = seconds;
         s->flops = flops;
     }

@@ -381,6 +381,23 @@ static const struct config *config_for(const struct scheduled *s, double rows, d
     return &s->configs[s->n_configs - 1];
 }
 
+/* Of what the L2 cache is priced to bring in a cycle, what rows that read a tensor again get of it. */
+static const double L2_SHARE = 0.45;
+
+/* Seconds of reading, from the L2 cache, what lacks labels of rows: once for each row that has it. */
+static double again_seconds(const struct graph *g, const struct scheduled *s, double rows) {
+    const struct arch *m = g->cx->arch;
+    double bytes = 0;
+    for (int i = 0; i < s->n_loads && m->l2_bytes; i++) {
+        const struct tensor *t = &s->loads[i];
+        double times = rows;
+        for (int a = 0; a < t->n_axes; a++)
+            if (axes_have(s->row->rows.axes, s->row->rows.n, t->axes[a])) times /= nominal_size(g, &t->axes[a], 1);
+        if (times > 1) bytes += times * tensor_bytes(g, t);
+    }
+    return m->l2_bytes ? bytes / (m->l2_bytes * m->cycles * L2_SHARE) : 0;
+}
+
 /* Rows that do not stay in registers are read once a pass. */
 void schedule_row_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
     const struct row_program *x = s->row;
@@ -398,7 +415,9 @@ void schedule_row_price(const struct graph *g, const struct partition *p, struct
     if (!s->parts && !f->most_cols) s->seconds += read * (x->n_passes + x->stores_elements - 1) / m->copied;
     if (!s->parts && f->most_cols && f->tile_m == 1 && rows < MOST_BLOCKS * m->sms)
         s->seconds *= 1 + 1 / ceil(rows / m->sms); /* nothing is read while the last blocks store */
+    double again = x->is_along_rows ? 0 : again_seconds(g, s, rows);
     if (s->seconds < computing) s->seconds = computing;
+    if (s->seconds < again) s->seconds = again;
     int spread = 1;
     for (int i = 0; i < s->n_configs; i++)
         if (s->configs[i].spread && cols >= s->configs[i].from_cols) spread = SPREAD;

@@ -92,13 +92,30 @@ def measure(lib, block, kernel, context, rounds):
             given.append(t)
         held.append(given)
         bound.append(kernel.values([t if not torch.is_tensor(t) else t.data_ptr() for t in given]))
-    n = kernel.workspace_bytes(bound[0])
+    constants, kept = zip(*(constants_of(lib, kernel, values) for values in bound))
+    size = c.c_size_t()
+    context.check(lib.fx_const_workspace_bytes(constants[0], bound[0], len(kernel.args), c.byref(size)))
+    n = size.value
     workspace = torch.zeros(max(n, 1), dtype=torch.uint8, device="cuda")
 
     def call(i):
-        kernel.launch(bound[i % copies], workspace.data_ptr(), n, torch.cuda.current_stream().cuda_stream)
+        context.check(lib.fx_const_launch(constants[i % copies], bound[i % copies], len(kernel.args), c.c_void_p(workspace.data_ptr()), c.c_size_t(n),
+                                          c.c_void_p(torch.cuda.current_stream().cuda_stream)))
     us, spread = a.time_all({"ours": call}, copies, rounds)["ours"]
+    for x in constants:
+        lib.fx_constants_release(x)
     return {"measured": us, "spread": spread, "entries": kernel.entries(bound[0]), "argument_bytes": n_bytes}
+
+
+def constants_of(lib, kernel, values):
+    """What depends on `const` tensors alone, computed once, and the memory it lies in."""
+    import torch
+    size, handle, stream = c.c_size_t(), c.c_void_p(), c.c_void_p(torch.cuda.current_stream().cuda_stream)
+    kernel.context.check(lib.fx_const_bytes(kernel.prepared, values, len(kernel.args), c.byref(size)))
+    memory = torch.empty(max(size.value, 1), dtype=torch.uint8, device="cuda")
+    kernel.context.check(lib.fx_const_prepare(kernel.prepared, values, len(kernel.args), c.c_void_p(memory.data_ptr()), size, stream, c.byref(handle)))
+    torch.cuda.synchronize()
+    return handle, memory
 
 
 def prepare(lib, block, context):
