@@ -19,7 +19,8 @@ enum {
     MOST_PARTITIONS = 4,
     MOST_LABELS = 6,   /* that are varied: the first ones */
     MOST_TRIED = 16,   /* points at which the kernel is taken */
-    MOST_POINTS = 256, /* at which what came out is priced */
+    MOST_POINTS = 384, /* with head dimensions, else FEW_POINTS, */
+    FEW_POINTS = 256,  /* at which what came out is priced */
     MOST_STEPS = 10,   /* extents of a label at those points */
     MOST_TESTS = 3,    /* comparisons joined by `and` */
     MOST_CASES = 2,    /* of those joined by `or` */
@@ -47,6 +48,7 @@ struct fitter {
     int n_labels, labels[MOST_LABELS];
     int n_steps[MOST_LABELS];
     int64_t steps[MOST_LABELS][MOST_STEPS];
+    int64_t likely[MOST_LABELS]; /* of a label that is varied around that; else 0 */
     int n_points;
     struct point points[MOST_POINTS];
     int n_forms;
@@ -70,12 +72,16 @@ static void find_labels(struct fitter *f) {
 static void find_steps(struct fitter *f) {
     static const int64_t any[][MOST_STEPS] = {{1, 16, 64, 256, 1024, 4096, 16384, 65536, 1 << 20, 1 << 22},
         {1, 4, 16, 128, 1024, 4096, 16384, 131072, 1 << 20, 1 << 22}, {1, 16, 128, 1024, 8192, 1 << 17},
-        {16, 256, 2048, 16384}, {16, 512, 8192}, {64, 4096}};
+        {16, 256, 2048, 16384}, {16, 512, 8192}, {64, 4096}, {64, 1024, 4096}};
+    bool has_heads = false;
+    for (int i = 0; i < f->n_labels; i++)
+        has_heads |= f->k->axes[f->labels[i]].is_head;
     for (int i = 0; i < f->n_labels; i++) {
         int64_t nominal = (int64_t)f->k->axes[f->labels[i]].nominal;
         const int64_t middle[MOST_STEPS] = {nominal / 4, nominal, nominal * 4},
                       small[MOST_STEPS] = {1, nominal, nominal * 16};
-        const int64_t *steps = nominal >= 1024 ? any[f->n_labels - 1] : nominal >= 64 ? middle : small;
+        const int64_t *steps = nominal >= 1024 ? any[f->n_labels - (f->n_labels < MOST_LABELS || !has_heads)] : nominal >= 64 ? middle : small;
+        if (f->k->axes[f->labels[i]].is_head) f->likely[i] = nominal;
         for (int s = 0; s < MOST_STEPS && steps[s]; s++)
             if (!f->n_steps[i] || steps[s] > f->steps[i][f->n_steps[i] - 1]) f->steps[i][f->n_steps[i]++] = steps[s];
     }
@@ -104,10 +110,16 @@ static bool follow_point(struct fitter *f, struct point *p) {
     return is_likely(f, p->nominal);
 }
 
+/* Steps of a label, of which there are to be no more than `most`: what is likely is among them, between two others. */
+static int steps_of(const struct fitter *f, int l, int most) {
+    if (f->likely[l] && most < 3) most = 3;
+    return f->n_steps[l] < most ? f->n_steps[l] : most;
+}
+
 /* All combinations of `n` steps a label, evenly chosen of those that it has. */
 static void add_points(struct fitter *f, int most_steps) {
     int at[MOST_LABELS] = {0}, n[MOST_LABELS];
-    for (int i = 0; i < f->n_labels; i++) n[i] = f->n_steps[i] < most_steps ? f->n_steps[i] : most_steps;
+    for (int i = 0; i < f->n_labels; i++) n[i] = steps_of(f, i, most_steps);
     for (bool more = true; more && f->n_points < MOST_POINTS;) {
         struct point *p = &f->points[f->n_points];
         for (int i = 0; i < f->n_labels; i++)
@@ -119,10 +131,12 @@ static void add_points(struct fitter *f, int most_steps) {
 }
 
 static void find_points(struct fitter *f) {
-    int steps = MOST_STEPS;
-    for (double n = MOST_POINTS + 1; steps > 1 && n > MOST_POINTS; steps -= n > MOST_POINTS) {
+    int steps = MOST_STEPS, most = FEW_POINTS;
+    for (int i = 0; i < f->n_labels; i++)
+        if (f->likely[i]) most = MOST_POINTS;
+    for (double n = most + 1; steps > 1 && n > most; steps -= n > most) {
         n = 1;
-        for (int i = 0; i < f->n_labels; i++) n *= f->n_steps[i] < steps ? f->n_steps[i] : steps;
+        for (int i = 0; i < f->n_labels; i++) n *= steps_of(f, i, steps);
     }
     add_points(f, steps);
 }
@@ -240,9 +254,19 @@ static double now(const struct fitter *f, const struct choice *x, int point) {
     return f->seconds[x->at[point]][point];
 }
 
+/* Head dimensions are what is likely for them as a rule: points where all of them are count more. */
+static double weight_of(const struct fitter *f, int point) {
+    bool is_any = false, is_likely = true;
+    for (int l = 0; l < f->n_labels; l++) {
+        is_any |= f->likely[l] != 0;
+        is_likely &= !f->likely[l] || f->points[point].given[l] == f->likely[l];
+    }
+    return is_any && is_likely ? 8 : 1;
+}
+
 /* How much faster form j is at a point than what is taken there; what is slower counts more. */
 static double gain(const struct fitter *f, const struct choice *x, int j, int point) {
-    double g = log(now(f, x, point) / f->seconds[j][point]);
+    double g = log(now(f, x, point) / f->seconds[j][point]) * weight_of(f, point);
     return g < 0 ? 2 * g : g;
 }
 
@@ -254,8 +278,8 @@ static double worth(const struct fitter *f, const struct choice *x, int j) {
     for (int i = 0; i < f->n_points; i++) {
         double g = gain(f, x, j, i), saved = now(f, x, i) - f->seconds[j][i];
         if (g > 0) all += g;
-        n += g > log(WORTH) && saved > WORTH_SECONDS;
-        is_much |= g > log(MUCH) && saved > MUCH_SECONDS;
+        n += g > log(WORTH) * weight_of(f, i) && saved > WORTH_SECONDS;
+        is_much |= g > log(MUCH) * weight_of(f, i) && saved > MUCH_SECONDS;
     }
     return is_much || (n >= LEAST_POINTS && n * MOST_SHARE >= f->n_points) ? all : 0;
 }
@@ -497,7 +521,7 @@ static bool add_partition(struct fitter *f, struct choice *x, const double *nomi
     for (int k = 0; k < c.n_cases; k++)
         for (int i = 0; i < c.n[k]; i++) move_limit(f, x, j, &c, &c.tests[k][i]);
     for (int i = 0; i < f->n_points; i++)
-        if (holds(f, &c, f->points[i].given)) any |= gains[i] > log(WORTH), x->at[i] = j;
+        if (holds(f, &c, f->points[i].given)) any |= gains[i] > log(WORTH) * weight_of(f, i), x->at[i] = j;
     if (!any) return false;
     take_again(f, &c, gains, nominal, j);
     f->forms[j]->takes = condition_expr(f, &c);

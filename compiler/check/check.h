@@ -17,6 +17,7 @@ struct axis { /* a label of a kernel */
     struct name name;
     int64_t extent;   /* fixed, or -1: bound from the arguments */
     double nominal;   /* what a price takes for it: check_nominal.c */
+    bool is_head;     /* it seems to be a head dimension, of no fixed extent: likewise */
     struct span span; /* where it first stood */
     int copy;         /* how many labels of this name stood before: labels of fns are fresh per call */
     int part_of;      /* of an operand of concat[P], P with its own extent: the axis P; else -1 */

@@ -238,6 +238,7 @@ void check_nominal(struct cx *cx, struct kernel *k) {
             *guess = NEW_ARRAY(&cx->arena, int64_t, k->n_axes + 1);
     bool *is_cut = NEW_ARRAY(&cx->arena, bool, k->n_axes + 1);
     guess_all(cx, k, guess);
+    for (int i = 0; i < k->n_axes; i++) k->axes[i].is_head = k->axes[i].extent < 0 && guess[i] == head_extent;
     do extend(k, guess, extents, is_cut);
     while (shrink_any(cx, k, extents, guess));
     for (int i = 0; i < k->n_axes; i++) k->axes[i].nominal = (double)extents[i];

@@ -175,6 +175,42 @@ static double beginning_seconds(const struct scheduled_graph *c) {
            (c->n_kernels - c->n_launches - c->n_free) * PHASE_SECONDS;
 }
 
+/* What is handed over between launches is written and read when the caches have long dropped it, by kernels that have
+ * other things to wait for, too: where that is more than MUCH_HELD times what all arguments hold, as the weights of an
+ * attention are, all of it took twice as long as the prices of the launches say (causal, 64 heads of 4096, 6.8 ms
+ * instead of 2.9). It is memory that nobody may have, too: so much is held only where there is no other way, or all
+ * others are far slower. */
+static const double MUCH_HELD = 2, HELD_FACTOR = 16;
+
+/* Whether all matrices that k is given have a label of the buffer: then it is made batch by batch, and is no hidden
+ * layer, of which weights know nothing. */
+static bool is_by_batches(const struct kernel *k, const struct buffer *b) {
+    for (int a = 0; a < b->n_axes; a++) {
+        bool all = true;
+        for (int i = 0; i < k->n_params; i++)
+            all &= k->params[i].n_axes < 2 || axes_have(k->params[i].axes, k->params[i].n_axes, b->axes[a]);
+        if (all) return true;
+    }
+    return false;
+}
+
+static double bytes_of(const struct graph *g, const int *axes, int n, enum fx_dtype dtype) {
+    return nominal_size(g, axes, n) * fx_dtype_bits(dtype) / 8;
+}
+
+static double held_factor(const struct scheduled_graph *c) {
+    const struct kernel *k = c->graph->kernel;
+    double held = 0, given = 0;
+    for (int i = 0; i < c->partition->n_buffers; i++) {
+        const struct buffer *b = &c->partition->buffers[i];
+        if (is_by_batches(k, b)) held += bytes_of(c->graph, b->axes, b->n_axes, b->dtype);
+    }
+    for (int i = 0; i < k->n_params; i++)
+        if (!k->params[i].is_scalar)
+            given += bytes_of(c->graph, k->params[i].axes, k->params[i].n_axes, k->params[i].dtype);
+    return held > MUCH_HELD * given ? HELD_FACTOR : 1;
+}
+
 /* Of kernel s in the price of the graph. */
 static double seconds_of(const struct scheduled *s) { return s->is_once ? s->seconds * ONCE_SHARE : s->seconds; }
 
@@ -237,7 +273,7 @@ static struct scheduled_graph *schedule_partition(struct cx *cx, const struct gr
     if (!p->is_separate) beside_join(cx, c, wanted_launches(g->kernel), LAUNCH_SECONDS);
     if (wanted_launches(g->kernel)) phases_join(cx, c, wanted_launches(g->kernel));
     for (int i = 0; i < c->n_kernels; i++) c->has_flags |= c->kernels[i].has_flags;
-    c->seconds += beginning_seconds(c);
+    c->seconds = (c->seconds + beginning_seconds(c)) * held_factor(c);
     return c;
 }
 
@@ -262,6 +298,7 @@ void fx_price_again(struct scheduled_graph *c) {
         }
         c->seconds += gemm_price_beside(c->graph, kernels, c->launches[i].n) - apart;
     }
+    c->seconds *= held_factor(c);
 }
 
 /* A price is then that of one configuration. */
