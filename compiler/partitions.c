@@ -80,7 +80,8 @@ static void find_steps(struct fitter *f) {
         int64_t nominal = (int64_t)f->k->axes[f->labels[i]].nominal;
         const int64_t middle[MOST_STEPS] = {nominal / 4, nominal, nominal * 4},
                       small[MOST_STEPS] = {1, nominal, nominal * 16};
-        const int64_t *steps = nominal >= 1024 ? any[f->n_labels - (f->n_labels < MOST_LABELS || !has_heads)] : nominal >= 64 ? middle : small;
+        const int64_t *large = any[f->n_labels - (f->n_labels < MOST_LABELS || !has_heads)],
+                      *steps = nominal >= 1024 ? large : nominal >= 64 ? middle : small;
         if (f->k->axes[f->labels[i]].is_head) f->likely[i] = nominal;
         for (int s = 0; s < MOST_STEPS && steps[s]; s++)
             if (!f->n_steps[i] || steps[s] > f->steps[i][f->n_steps[i] - 1]) f->steps[i][f->n_steps[i]++] = steps[s];

@@ -89,7 +89,8 @@ void grad_find_saved(struct grad *g);
 bool grad_by_rows(struct grad *g, struct value *v);
 /* Adds to the adjoint of x what was taken so. */
 void grad_end_rows(struct grad *g, struct value *x);
-/* Has saved outputs read in the place of what they were, behind the walk; leaves the values that an output depends on. */
+/* Has saved outputs read in the place of what they were, behind the walk; leaves the values that an output depends
+ * on. */
 void grad_read_saved(struct grad *g);
 
 /* ---- grad_rule.c ---- */
