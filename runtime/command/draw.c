@@ -95,6 +95,13 @@ void draw_fill(const struct draw *d, uint64_t seed, enum fx_dtype t, void *array
         draw_bits(seed, t, array, n);
         return;
     }
+    if (d->kind == DRAW_FILL && n > 0 && fx_dtype_bits(t) >= 8) {
+        size_t size = (size_t)fx_dtype_bits(t) / 8, done = 1;
+        fx_store_double(t, array, 0, d->a);
+        for (; done < n; done += done < n - done ? done : n - done)
+            memcpy((char *)array + done * size, array, (done < n - done ? done : n - done) * size);
+        return;
+    }
     for (size_t i = 0; i < n; i += 2) {
         double v[2];
         draw_pair(d, seed, i / 2, v);
