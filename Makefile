@@ -13,8 +13,8 @@
 , := ,
 
 B       := build$(if $(SAN),/san)
-# Line numbers are what the sanitizers say; all else of debug information takes a quarter of their compilation.
-CFLAGS  ?= -O2 $(if $(SAN),-g1,-g)
+# Line numbers are what the sanitizers say; all else of debug information takes a quarter of their compilation. -O1 takes half of that of -O2.
+CFLAGS  ?= $(if $(SAN),-O1 -g1,-O2 -g)
 PREFIX  ?= /usr/local
 REF     ?= main
 # Nothing that is made here touches the cache of the one who makes it. What is compiled for the emulator is the same under sanitizers.
@@ -22,8 +22,9 @@ export FX_CACHE_DIR := $(CURDIR)/build/cache
 NVCC    ?= nvcc
 CLANG   ?= clang
 
-LANGUAGE := -std=c11 -D_GNU_SOURCE -fPIC -pthread $(if $(SAN),-fsanitize=address$(,)undefined -fno-omit-frame-pointer)
-WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(WERROR),-Werror)
+LANGUAGE := -std=c11 -D_GNU_SOURCE -fPIC -pthread $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+# Under sanitizers warnings stay warnings: at -O1 gcc warns of texts that -O2 sees to fit.
+WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes $(if $(WERROR),$(if $(SAN),,-Werror))
 # What re2c and lemon write is theirs to style: unused helpers, shadowed locals. NDEBUG leaves lemon's tracing out.
 WARN_GEN := $(WARN) -Wno-shadow -Wno-unused-parameter -Wno-unused-function -Wno-unused-variable -Wno-sign-compare \
             -Wno-implicit-fallthrough -DNDEBUG
@@ -172,7 +173,7 @@ $(B)/examples/%: examples/%.c $(B)/libfx.a | $(ready) $$(@D)/
 FUZZ_SECONDS ?= 60
 FUZZ       := $(patsubst tests/fuzz/fuzz_%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_FRONT := $(FRONT:$(B)/obj/%=$(B)/fuzz/obj/%)
-FUZZ_FLAGS := -std=c11 -D_GNU_SOURCE -g -O1 -w -fsanitize=address$(,)undefined -fno-sanitize-recover=undefined $(INCLUDE_FRONT)
+FUZZ_FLAGS := -std=c11 -D_GNU_SOURCE -g1 -O1 -w -fsanitize=address$(,)undefined -fno-sanitize-recover=undefined $(INCLUDE_FRONT)
 fuzz_compile = $(CLANG) $(FUZZ_FLAGS) -MMD -MP -MF $@.d -MT $@
 
 $(B)/fuzz/obj/gen/%.o: $(B)/gen/%.c $(B)/gen/parse.h | $(ready) $$(@D)/
