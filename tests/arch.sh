@@ -176,21 +176,32 @@ CODE
     } | "${FX_CXX:-g++}" -x c++ -std=c++17 -w -DFX_PTX -S -o /dev/null -
 }
 
+# Every spec that is there, emitted once: SPEC and the file, a line each. What fails to compile is said by the first rule that reads them.
+emitted=$dir/arch_emitted
+emit_specs() {
+    rm -rf "$emitted" && mkdir "$emitted" || exit 3
+    for spec in examples/*.fx examples/*/*.fx tests/golden/cuda/*.fx tests/language/*.fx tests/language/hand/*.fx; do
+        file=$emitted/$(echo "$spec" | tr / _).cu
+        "$dir/fxc" --emit=cu $(sed -n '1s/^# args: //p' "$spec") "$spec" -o "$file" >"$emitted/log" 2>&1 </dev/null || cat "$emitted/log" >>"$emitted/failed"
+        echo "$spec $file" >>"$emitted/list"
+    done
+}
+emit_specs
+
 # What is emitted, by the host's compiler behind the emulator's hardware. Constants in capitals may stand in a pragma alone, which it does not read. What comes of a spec
 # ends in an underscore, and hides nothing.
 emitted_unread() {
-    for spec in examples/*.fx examples/*/*.fx tests/golden/cuda/*.fx tests/language/*.fx tests/language/hand/*.fx; do
-        "$dir/fxc" --emit=cu $(sed -n '1s/^# args: //p' "$spec") "$spec" -o "$dir/arch.cu" >"$dir/arch.log" 2>&1 </dev/null || cat "$dir/arch.log"
-        LC_ALL=C "${FX_CXX:-g++}" -x c++ -std=c++17 -fsyntax-only -Wunused -Wunused-parameter -Wshadow -isystem runtime/emu -include calls.h -include ptx_emu.h -DFX_PTX "$dir/arch.cu" 2>&1 |
+    cat "$emitted/failed" 2>/dev/null
+    while read -r spec file; do
+        LC_ALL=C "${FX_CXX:-g++}" -x c++ -std=c++17 -fsyntax-only -Wunused -Wunused-parameter -Wshadow -isystem runtime/emu -include calls.h -include ptx_emu.h -DFX_PTX "$file" 2>&1 </dev/null |
             grep -E 'error|warning' | grep -vE "variable '[A-Z]+' |declaration of '[a-z0-9_]*[a-z0-9]' shadows" | sed "s|^|$spec: |"
-    done
-    rm -f "$dir/arch.cu" "$dir/arch.log"
+    done <"$emitted/list"
 }
 
 # Structs without members and fields that no member reads, in what is generated.
 emitted_empty() {
-    for spec in examples/*.fx examples/*/*.fx tests/golden/cuda/*.fx tests/language/*.fx tests/language/hand/*.fx; do
-        "$dir/fxc" --emit=cu $(sed -n '1s/^# args: //p' "$spec") "$spec" -o - 2>&1 </dev/null | awk -v spec="$spec" '
+    while read -r spec file; do
+        awk -v spec="$spec" '
             /^\/\/ ==== generated/ { is_ours = 1 }
             !is_ours { next }
             { sub(/ *\/\/.*/, "") }
@@ -199,8 +210,8 @@ emitted_empty() {
             /^struct [A-Za-z0-9_]* \{$/ { n = 0; split("", seen) }
             /^  [a-z][A-Za-z0-9_ ]* \**[A-Za-z0-9_]*_;$/ { name = $NF; gsub(/[*;]/, "", name); fields[++n] = name }
             { words = split($0, word, /[^A-Za-z0-9_]+/); for (i = 1; i <= words; i++) seen[word[i]]++ }
-            /^\};/ { for (i = 1; i <= n; i++) if (seen[fields[i]] < 2) print spec ": nothing reads " fields[i] }'
-    done
+            /^\};/ { for (i = 1; i <= n; i++) if (seen[fields[i]] < 2) print spec ": nothing reads " fields[i] }' "$file"
+    done <"$emitted/list"
 }
 
 # hints.def names words that people type into a spec, none of which is emitted.
