@@ -66,6 +66,7 @@ __extension__ typedef __int128
 __extension__ typedef unsigned __int128 wide_bits;
 
 static wide wide_mul(wide a, wide b) { return (wide)((wide_bits)a * (wide_bits)b); }
+static wide wide_fma(wide a, wide b, wide c) { return (wide)((wide_bits)a * (wide_bits)b + (wide_bits)c); }
 
 static wide floor_div(wide a, wide b) {
     if (b == 0) return 0;
