@@ -248,6 +248,18 @@ holds array_of 1
 expect 3 "$fxc" --diagnostics-format=json missing.fx
 says err '^fxc: '
 
+group page
+# A page of explain: nothing of it lies elsewhere, what stands in the spec is text.
+expect 0 "$fxc" explain --no-compile --html page.html scale.fx
+for part in '<!doctype html>' 'prefers-color-scheme:dark' 'As lowered' 'As fused' 'GPU kernel' '</html>'; do says page.html "$part"; done
+holds test "$(grep -cE 'https?:|src=|href=|url\(|@import|<script' page.html)" = 0
+echo 'kernel f(x: f32[N]) -> y: f32[N] { y = where(x < 1, x, 1) } # <b>&' >angle.fx
+expect 0 "$fxc" explain --no-compile --html - angle.fx
+says out '&lt;b&gt;&amp;'
+holds test "$(grep -c '<b>' out)" = 0
+expect 1 "$fxc" explain --no-compile --html none.html broken.fx
+holds test ! -e none.html
+rm -f page.html angle.fx
 group sarif
 # A log of N results, a line each, whose text is a JSON document where there is a Python to say so.
 log_of() { # N

@@ -357,6 +357,11 @@ fx_status take_tuning(const struct command *cmd);
 /* Prints "fxc.1", a man page, or a completion, "bash", "zsh" or "fish"; FX_ERR_USAGE for another name. */
 fx_status print_page(const struct command *cmd, const char *name);
 
+/* ---- tools/explain_page.c ---- */
+/* Writes the receipt of all kernels as a page of HTML that needs nothing else. spec: its text. */
+fx_status write_explain_page(const fx_compilation *c, const char *path, const char *spec,
+    const struct fx_resources *compiled, const char *to);
+
 /* ---- tools/format.c ---- */
 /* A spec in the standard layout, malloc'ed; NULL when out of memory, and for one of more than 256 braces. */
 char *format_text(const char *text, size_t len, size_t *n_out);

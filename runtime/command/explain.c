@@ -61,10 +61,17 @@ static struct fx_resources *compile_entries(const struct command *cmd, const str
     return NULL;
 }
 
-static fx_status print_receipts(const struct command *cmd, const fx_compilation *c, bool is_json) {
+static fx_status print_receipts(
+    const struct command *cmd, const struct spec *spec, const fx_compilation *c, bool is_json) {
     const struct fx_plan *plan = fx_get_plan(c);
     struct fx_resources *compiled = is_given(cmd, OPT_NO_COMPILE) ? NULL : compile_entries(cmd, plan);
     enum fx_format format = is_json ? FX_FORMAT_JSON : is_given(cmd, OPT_VERBOSE) ? FX_FORMAT_TEXT : FX_FORMAT_SUMMARY;
+    const char *page = option_value(cmd, OPT_HTML);
+    if (page) {
+        fx_status status = write_explain_page(c, spec->path, spec->text, compiled, page);
+        free(compiled);
+        return status;
+    }
     const char *text = fx_receipt(c, format, compiled);
     if (text) fputs(text, stdout);
     free(compiled);
@@ -83,7 +90,7 @@ fx_status command_explain(const struct command *cmd) {
     if (status == FX_OK) status = spec_read(path, &spec);
     if (status == FX_OK) status = request_open(cmd, &spec, NULL, &request);
     if (status == FX_OK) status = compile_spec(&request, arch, false, &c);
-    if (status == FX_OK) status = print_receipts(cmd, c, is_json);
+    if (status == FX_OK) status = print_receipts(cmd, &spec, c, is_json);
     fx_close(c);
     request_release(&request);
     spec_release(&spec);
