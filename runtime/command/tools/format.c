@@ -6,7 +6,7 @@
 
 #include "command/command.h"
 
-struct layout { /* on the way through the text */
+struct spec_layout { /* on the way through the text */
     char *out;
     size_t n;
     int blocks, brackets; /* `{` that are open, and `(` and `[` */
@@ -23,7 +23,7 @@ static size_t code_length(const char *line, size_t len) {
     return len;
 }
 
-static void count_brackets(struct layout *l, const char *line, size_t len) {
+static void count_brackets(struct spec_layout *l, const char *line, size_t len) {
     bool in_string = false;
     for (size_t i = 0; i < len; i++) {
         const char c = line[i];
@@ -37,11 +37,11 @@ static void count_brackets(struct layout *l, const char *line, size_t len) {
     }
 }
 
-static void put(struct layout *l, const char *s, size_t len) { memcpy(l->out + l->n, s, len), l->n += len; }
+static void put(struct spec_layout *l, const char *s, size_t len) { memcpy(l->out + l->n, s, len), l->n += len; }
 
 static bool is_one_of(char c, const char *set) { return c && strchr(set, c); }
 
-static void add_line(struct layout *l, const char *line, size_t len) {
+static void add_line(struct spec_layout *l, const char *line, size_t len) {
     size_t indent = 0;
     while (len && (line[len - 1] == ' ' || line[len - 1] == '\t' || line[len - 1] == '\r')) len--;
     while (indent < len && (line[indent] == ' ' || line[indent] == '\t')) indent++;
@@ -69,7 +69,7 @@ char *format_text(const char *text, size_t len, size_t *n_out) {
     /* No line is indented by more than two blanks for every brace before it. */
     size_t braces = most - len - 2;
     if (braces > 256) return NULL;
-    struct layout l = {.out = malloc(len + lines * (2 * braces + 2) + 2)};
+    struct spec_layout l = {.out = malloc(len + lines * (2 * braces + 2) + 2)};
     if (!l.out) return NULL;
     for (const char *at = text, *end = text + len; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
