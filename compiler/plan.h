@@ -192,8 +192,8 @@ struct fx_launch { /* one GPU kernel of the plan */
     const struct fx_variant *variants;
 };
 
-struct fx_partition { /* a division of a kernel into launches. Of several the first that `takes` allows is taken, the
-                         last one where none does */
+struct fx_partition { /* a division of a kernel into launches. Of several the first that `takes` allows, and whose
+                         launches fit, is taken, the last one where none does */
     const char *name;               /* for people: "rows stored" */
     int first_launch, n_launches;   /* its own, in order of execution */
     int first_buffer, n_buffers;    /* likewise what stands in the workspace where it is taken */
@@ -331,7 +331,8 @@ bool fx_is_passed_over(const struct fx_launch *l, int v, const struct fx_resourc
  * over, the first of the same kind that is not takes its place: by its own `needs` and `prefers`, then by `needs`
  * alone. */
 int fx_choose_compiled(const struct fx_launch *l, const struct fx_env *env, const struct fx_resources *const *compiled);
-/* The partition that is taken: its number, below fx_partition_count. */
+/* The partition that is taken: its number, below fx_partition_count. One whose `takes` holds is passed over where some
+ * launch of it has no variant that fits. */
 int fx_choose_partition(const struct fx_kernel *k, const struct fx_env *env);
 /* At least 1. */
 int fx_partition_count(const struct fx_kernel *k);

@@ -106,15 +106,30 @@ static void emit_copied(struct operand_place *b, const struct operand *operands,
         arena_printf(arena(b), "    static FX_DEVICE long long stride_k(const %s &p, int j)", b->l->struct_name), k, n);
 }
 
+/* The number of the slice at `batch`, and how long slices are. */
+static const char *slice_index(const struct operand_place *b, const struct cut *c) {
+    const struct flat_index f = {&b->shape->batch, "batch", true};
+    int label = find_label(f.labels, c->number);
+    return address_factor(arena(b), b->axes, &f, label, label);
+}
+
+static const char *slice_size(const struct operand_place *b, const struct cut *c) {
+    return arena_printf(arena(b), "(int)%s", b->axes[c->within]);
+}
+
 /* How a tensor map is indexed beyond k and m or n: those of operands side by side alike. */
 static void emit_map_axes(struct operand_place *b, const struct operand *operand) {
     struct map_axis axes[MAX_MAP_AXES];
     int n = map_axes(b->g, b->shape, b->segment, &operand->tensor, axes);
     buf_line(b->out, "    static constexpr int RANK = %d;  // of its tensor map%s",
         MAP_INNER + n + operand->tensor.is_split, operand->tensor.is_split ? ", of which the last are parts" : "");
-    if (!n) return;
+    const struct cut *cut = operand->tensor.view->cut;
+    if (!n && !cut) return;
     struct buf s;
     buf_init(&s, arena(b));
+    if (cut)
+        buf_printf(&s, "      at[%d] += %s * %s;\n", operand->layout == LAYOUT_K_MAJOR ? 0 : 1, slice_index(b, cut),
+            slice_size(b, cut));
     for (int d = 0; d < n; d++) {
         const char *var = axes[d].is_outer ? "ko" : "batch";
         const struct flat_index f = {map_axis_labels(b->shape, b->segment, &axes[d]), var, true};
@@ -272,12 +287,18 @@ static void emit_sum_numbers(struct operand_place *b, const struct segment *e) {
     emit_function(b->out, "    static FX_DEVICE constexpr int sum(int j)", s.s);
 }
 
-/* The extents of its k. */
+/* The extents of its k; where that is a slice, how much of it is there. */
 static void emit_k(struct operand_place *b, const struct segment *e) {
+    const struct cut *cut = segment_cut(e);
     emit_function(b->out, arena_printf(arena(b), "    static FX_DEVICE int k(const %s &p)", b->l->struct_name),
         arena_printf(arena(b), "return %s;", as_int(b, &e->k, b->axes)));
     emit_function(b->out, arena_printf(arena(b), "    static FX_DEVICE int k_outer(const %s &p)", b->l->struct_name),
         arena_printf(arena(b), "return %s;", as_int(b, &e->k_outer, b->axes)));
+    if (!cut) return;
+    emit_function(b->out,
+        arena_printf(arena(b), "    static FX_DEVICE int k_left(const %s &p, int batch)", b->l->struct_name),
+        arena_printf(arena(b), "return min(%s, (int)%s - %s * %s);", slice_size(b, cut), b->axes[cut->whole],
+            slice_index(b, cut), slice_size(b, cut)));
 }
 
 /* Segment number i of the struct; has_a: its A is an operand, not what a driver makes. */

@@ -119,10 +119,12 @@ static void operand_dtypes(
 
 /* ---- where factors come from ---- */
 
-/* Whether what n is stands in memory as a mainloop copies it: an input, or a part of one, stored as dtype. */
-static bool is_in_memory(const struct graph *g, const struct node *n, enum fx_dtype dtype) {
+/* Whether factor s of x stands in memory as a mainloop copies it: an input, a part of one or slices, stored as the
+ * dtype it is read in. */
+static bool is_in_memory(const struct graph *g, const struct product *x, int s) {
     struct tensor t;
-    return tensor_of_factor(g, n, &t) && t.dtype == dtype;
+    bool is_there = tensor_of_factor(g, x->factor[s], &t) || tensor_of_slices(g, x->factor[s], x->factor[1 - s], &t);
+    return is_there && t.dtype == x->dtype[s];
 }
 
 /* Collects what is reduced or scanned on the way to n, those loops not entered. */
@@ -229,7 +231,7 @@ void fuse_place_factor(struct fuser *f, struct product *x, int s) {
             n->span);
         return;
     }
-    if (is_in_memory(f->g, n, x->dtype[s])) return;
+    if (is_in_memory(f->g, x, s)) return;
     if (f->keeps && f->constants[n->id]) {
         x->buffer[s] = fuse_need_buffer(f, n, x->dtype[s], x->sum,
             arena_printf(&f->g->cx->arena, "%s is the same at every launch, and computed once", ir_quote(f->g, n)),
@@ -266,7 +268,7 @@ bool fuse_makes_factors(const struct partition *p, const struct graph *g, const 
         for (int s = 0; s < 2 * p->groups[i].n_sums; s++) {
             const struct product *x = &p->groups[i].sums[s / 2];
             if (x->buffer[s % 2] < 0 && x->factor[s % 2] != p->groups[i].intermediate &&
-                !is_in_memory(g, x->factor[s % 2], x->dtype[s % 2]) && (!among || among[x->factor[s % 2]->id]))
+                !is_in_memory(g, x, s % 2) && (!among || among[x->factor[s % 2]->id]))
                 return true;
         }
     return false;

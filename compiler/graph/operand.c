@@ -118,16 +118,18 @@ static void add_axis(const struct graph *g, struct tensor *t, int axis) {
     if (g->kernel->axes[axis].extent != 1 && tensor_axis(t, axis) < 0) t->axes[t->n_axes++] = axis;
 }
 
-bool tensor_of_factor(const struct graph *g, const struct node *n, struct tensor *t) {
+/* Of an access with a value outside what lies inside. */
+static bool tensor_of_part(const struct graph *g, const struct node *n, const struct cut *cut, struct tensor *t) {
     const struct node *input = n->kind == N_ACCESS ? n->args[0] : n;
     struct poly offset;
-    if (input->kind != N_INPUT || n->has_fill) return false;
+    if (input->kind != N_INPUT) return false;
     const struct param *p = &g->kernel->params[input->param];
     if (p->packed.factor || !offset_of(g, n, &offset)) return false;
     struct view *v = NEW(&g->cx->arena, struct view);
     *t = (struct tensor){
         .param = input->param, .buffer = -1, .is_strided = p->is_strided, .dtype = p->dtype, .view = v};
     v->unit = unit_atom(g, p);
+    v->cut = cut;
     for (int i = 0; i < p->n_axes; i++) {
         const struct node *at = NULL;
         for (int j = 0; n->kind == N_ACCESS && j < n->n_at; j++)
@@ -145,6 +147,39 @@ bool tensor_of_factor(const struct graph *g, const struct node *n, struct tensor
     if (!split_offset(g, &offset, t, v)) return false;
     put_unit_last(t, v);
     return true;
+}
+
+bool tensor_of_factor(const struct graph *g, const struct node *n, struct tensor *t) {
+    return !n->has_fill && tensor_of_part(g, n, NULL, t);
+}
+
+static bool is_zero(const struct node *n) {
+    return n->kind == N_CONST && n->integer == 0 && n->num == 0 && !signbit(n->num);
+}
+
+/* Whether n reads an input in slices of one label, 0 behind its end. */
+static bool find_cut(const struct graph *g, const struct node *n, struct cut *c) {
+    struct poly position, factor, rest, size;
+    wide one;
+    if (n->kind != N_ACCESS || !n->has_fill || n->n_at != 1 || !is_zero(n->args[2])) return false;
+    if (n->args[1]->n_axes != 2 || !parse(g, n->args[1], &position, 0)) return false;
+    for (int i = 0; i < 2; i++) {
+        *c = (struct cut){.whole = n->at[0], .number = n->args[1]->axes[i], .within = n->args[1]->axes[1 - i]};
+        poly_extract(&position, c->within, &factor, &rest);
+        if (!poly_is_number(&factor, &one) || one != 1) continue;
+        poly_copy(&factor, &rest);
+        poly_extract(&factor, c->number, &size, &rest);
+        view_extent(g, c->within, &factor);
+        if (!rest.n && !rest.is_lost && poly_equal(&size, &factor)) return true;
+    }
+    return false;
+}
+
+bool tensor_of_slices(const struct graph *g, const struct node *n, const struct node *other, struct tensor *t) {
+    struct cut *own = NEW(&g->cx->arena, struct cut), beside;
+    if (!find_cut(g, n, own) || !find_cut(g, other, &beside)) return false;
+    if (own->whole != beside.whole || own->number != beside.number || own->within != beside.within) return false;
+    return tensor_of_part(g, n, own, t);
 }
 
 void add_view(const struct graph *g, struct tensor *t) {

@@ -6,12 +6,18 @@
 #include "graph/tensor.h"
 #include "symbolic/poly.h"
 
+struct cut { /* of a label into slices, of which the last may be shorter: what is read at
+              * number * size(within) + within is 0 from size(whole) on */
+    int whole, number, within;
+};
+
 struct view { /* of a tensor's elements: offset + the sum over its labels of index * stride; atoms are labels, for their
                  extents, and strides of the tensor */
     struct poly offset;
     struct poly stride[MAX_AXES]; /* by position in tensor.axes */
     int unit; /* of a strided tensor: the atom of the stride that has to be 1 where elements lie side by side;
                * else -1 */
+    const struct cut *cut; /* elements are those of slices of a label of the tensor, or NULL */
 };
 
 enum { MAX_WINDOW_TERMS = 4 };
@@ -35,6 +41,8 @@ void view_extent(const struct graph *g, int axis, struct poly *p);
 /* Whether n, a factor, lies in memory: an input as it is, or an access of one at positions linear in running indices.
  * Then t is where, with t->view. */
 bool tensor_of_factor(const struct graph *g, const struct node *n, struct tensor *t);
+/* Likewise factor n of a product with `other`, where both are read in the same slices of one label: t->view->cut. */
+bool tensor_of_slices(const struct graph *g, const struct node *n, const struct node *other, struct tensor *t);
 /* Gives t, row-major over its axes, its strides. */
 void add_view(const struct graph *g, struct tensor *t);
 /* Whether steps along axis are of one element, of a strided tensor if any are: along its last label, which it takes a

@@ -41,6 +41,11 @@ template <class ENGINE, class PROBLEM> FX_DEVICE int fx_count_columns(const PROB
 template <class ENGINE, class PROBLEM>
 FX_DEVICE unsigned fx_count_tiles(const PROBLEM &p, long long batches) { return (unsigned)((long long)fx_count_rows<ENGINE>(p) * fx_count_columns<ENGINE>(p) * batches); }
 
+// fx_k_left: how much of its k a segment has at a batch: less than k() where that is a slice, the last of a longer one
+template <class SEGMENT, class PROBLEM>
+FX_DEVICE auto fx_k_left(const PROBLEM &p, int batch, int) -> decltype(SEGMENT::k_left(p, batch)) { return SEGMENT::k_left(p, batch); }
+template <class SEGMENT, class PROBLEM> FX_DEVICE int fx_k_left(const PROBLEM &p, int, long) { return SEGMENT::k(p); }
+
 // fx_gemm_copied: an operand that lies in memory; copied asynchronously where the engine can, else by way of registers
 template <class ENGINE, class ENGINE_OPERAND, class PROBLEM, class SEGMENT, class OPERAND, bool ALIGNED>
 struct fx_gemm_copied : ENGINE_OPERAND {
@@ -60,7 +65,7 @@ struct fx_gemm_copied : ENGINE_OPERAND {
         batch(a_batch),
         tile_mn(a_tile_mn) {}
   FX_DEVICE void start_outer() {
-    left = SEGMENT::k(p);
+    left = fx_k_left<SEGMENT>(p, batch, 0);
     ENGINE_OPERAND::start(OPERAND::at(p, j, batch, outer) + tile_mn * OPERAND::stride_mn(p, j), left);
   }
   FX_DEVICE void start() {
@@ -111,8 +116,11 @@ struct fx_gemm_operand {
     if constexpr (OPERAND::IS_COMPUTED) return x.place(at);
     return at;
   }
-  // A block before the mainloop.
-  FX_DEVICE void fill(unsigned stage) {
+  // A block before the mainloop, in two steps: what passes through registers is on its way in the first one.
+  FX_DEVICE void begin_fill() {
+    if constexpr (!OPERAND::IS_COMPUTED && !OPERAND::IS_COPIED) x.load();
+  }
+  FX_DEVICE void end_fill(unsigned stage) {
     if constexpr (OPERAND::IS_COMPUTED) {
       x.fill(stage);
     } else if constexpr (OPERAND::IS_COPIED) {
@@ -120,11 +128,11 @@ struct fx_gemm_operand {
       for (int step = 0; step < STEPS - 1; ++step) x.issue(step, stage);
       x.next();
     } else {
-      x.load();
       x.store(stage);
       x.next();
     }
   }
+  FX_DEVICE void fill(unsigned stage) { begin_fill(), end_fill(stage); }
   FX_DEVICE void begin() {
     if constexpr (OPERAND::IS_COMPUTED) x.begin();
     else if constexpr (!OPERAND::IS_COPIED) x.load();
@@ -163,6 +171,8 @@ struct fx_gemm_all_b {
 
   FX_DEVICE fx_gemm_all_b(const PROBLEM &p, int batch, int tile_n) : first(p, J, batch, tile_n, p.n(), ENGINE::warp_n()), rest(p, batch, tile_n) {}
   FX_DEVICE void place(unsigned at) { rest.place(first.place(at)); }
+  FX_DEVICE void begin_fill() { first.begin_fill(), rest.begin_fill(); }
+  FX_DEVICE void end_fill(unsigned stage) { first.end_fill(stage), rest.end_fill(stage + ENGINE::B_BYTES); }
   FX_DEVICE void fill(unsigned stage) { first.fill(stage), rest.fill(stage + ENGINE::B_BYTES); }
   FX_DEVICE void begin() { first.begin(), rest.begin(); }
   FX_DEVICE void issue(int step, unsigned stage) { first.issue(step, stage), rest.issue(step, stage + ENGINE::B_BYTES); }
@@ -178,6 +188,8 @@ template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT, int J>
 struct fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J, true> {
   FX_DEVICE fx_gemm_all_b(const PROBLEM &, int, int) {}
   FX_DEVICE void place(unsigned) {}
+  FX_DEVICE void begin_fill() {}
+  FX_DEVICE void end_fill(unsigned) {}
   FX_DEVICE void fill(unsigned) {}
   FX_DEVICE void begin() {}
   FX_DEVICE void issue(int, unsigned) {}
@@ -202,7 +214,7 @@ struct fx_gemm_source {
 
   FX_DEVICE fx_gemm_source(const PROBLEM &p, const fx_tile &at) : a(p, 0, at.batch, at.m, p.m(), ENGINE::warp_m()), b(p, at.batch, at.n) {}
   FX_DEVICE void place(unsigned at) { b.place(a.place(at)); }
-  FX_DEVICE void fill(unsigned stage) { a.fill(stage), b.fill(stage + ENGINE::A_BYTES); }
+  FX_DEVICE void fill(unsigned stage) { a.begin_fill(), b.begin_fill(), a.end_fill(stage), b.end_fill(stage + ENGINE::A_BYTES); }
   FX_DEVICE void begin() { a.begin(), b.begin(); }
   FX_DEVICE void issue(int step, unsigned stage) { a.issue(step, stage), b.issue(step, stage + ENGINE::A_BYTES); }
   FX_DEVICE void load() { a.load(), b.load(); }

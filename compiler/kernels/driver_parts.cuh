@@ -49,7 +49,7 @@ FX_DEVICE void fx_parts_load(const PROBLEM &p, const fx_tensor_map *map, unsigne
     int at[OPERAND::RANK];
     at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 32 : k + i % 2 * 32;
     at[1] = OPERAND::LAYOUT == FX_MN_MAJOR ? k : mn + i / 2 * 64;
-    if constexpr (OPERAND::RANK > 2) OPERAND::place(p, j, batch, outer, at);
+    if constexpr (fx_is_placed<OPERAND>(0)) OPERAND::place(p, j, batch, outer, at);
     fx_tma_load(to + i * 8192, map, full, at);
   }
 }

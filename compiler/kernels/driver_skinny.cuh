@@ -154,10 +154,11 @@ template <class OPERAND> FX_DEVICE constexpr auto fx_skinny_is_computed(int) -> 
 template <class OPERAND> FX_DEVICE constexpr bool fx_skinny_is_computed(long) { return false; }
 
 // fx_skinny_copied: chunks of an operand that lies in memory; LINES of them beside each other, AHEAD times
-// ONCE: past the first cache.
+// ONCE: past the first cache. Halves that lie anyhow along k are read as windows of whole words, where these lie in the row.
 template <class OPERAND, class T, int V, int LINES, int AHEAD, bool ALONG_K, bool ALIGNED, bool ONCE>
 struct fx_skinny_copied {
-  static constexpr int WORDS = V * (int)sizeof(T) / 4;
+  static constexpr bool WINDOWS = !ALIGNED && ALONG_K && OPERAND::LAYOUT == FX_K_MAJOR && sizeof(T) == 2 && V == 8;
+  static constexpr int WORDS = WINDOWS ? 8 : V * (int)sizeof(T) / 4;
   const T *from[ALONG_K ? LINES : 1];  // the first element of each line of chunks, at k = 0
   long long stride_mn, stride_k;       // elements from one m or n, one k to the next
   int mn, mn_end, k_end;
@@ -183,6 +184,15 @@ struct fx_skinny_copied {
         if (!p || at >= k_end) continue;
         if constexpr (ONCE) fx_load_once(w[u][i], p + (ALONG_K ? at : at * stride_k));
         else fx_load_words(w[u][i], p + (ALONG_K ? at : at * stride_k));
+      } else if constexpr (WINDOWS) {
+        if (p && at >= 3 && at + 12 <= k_end) {
+          fx_mma_window(w[u][i], p + at, true);
+        } else {
+          T x[2 * V];
+#pragma unroll
+          for (int v = 0; v < 2 * V; ++v) x[v] = v < V && p && at + v < k_end ? p[at + v] : T{};
+          memcpy(w[u][i], x, sizeof x);  // a window that begins with the first
+        }
       } else {
         T x[V];
 #pragma unroll
@@ -193,8 +203,13 @@ struct fx_skinny_copied {
   }
   template <int N, class PROBLEM>
   FX_DEVICE void get(const PROBLEM &, unsigned (&to)[LINES][N], int u, int part, int) const {
+    if constexpr (WINDOWS) {
 #pragma unroll
-    for (int x = 0; x < LINES * N; ++x) to[x / N][x % N] = w[u][x / N][part * N + x % N];
+      for (int i = 0; i < LINES; ++i) fx_mma_of_window(to[i], w[u][i]);
+    } else {
+#pragma unroll
+      for (int x = 0; x < LINES * N; ++x) to[x / N][x % N] = w[u][x / N][part * N + x % N];
+    }
   }
 };
 
@@ -380,7 +395,7 @@ struct fx_skinny_mainloop {
     typename fx_choose<SWAPS, fx_skinny_wide<ENGINE, a, ALIGNED>, small_a>::type one;
     fx_skinny_sides<ENGINE, SEGMENT, ALIGNED, 0, false> others;
     const int outer = SEGMENT::k_outer(p), first = threadIdx.x / 32 * ROUND;
-    fx_skinny_place<LINES> place = {at.batch, 0, SEGMENT::k(p), SWAPS ? p.m() : p.n(), {}, SWAPS ? at.n : at.m, SWAPS ? p.n() : p.m()};
+    fx_skinny_place<LINES> place = {at.batch, 0, fx_k_left<SEGMENT>(p, at.batch, 0), SWAPS ? p.m() : p.n(), {}, SWAPS ? at.n : at.m, SWAPS ? p.n() : p.m()};
 #pragma unroll
     for (int i = 0; i < LINES; ++i) place.rows[i] = (SWAPS ? at.m : at.n) + ENGINE::row(ENGINE::K_MAJOR ? i : 0);
 

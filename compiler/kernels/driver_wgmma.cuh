@@ -180,6 +180,10 @@ struct fx_wgmma_blocks {
 template <class OPERAND> FX_DEVICE constexpr auto fx_is_im2col(int) -> decltype(&OPERAND::load_pixels, true) { return true; }
 template <class OPERAND> FX_DEVICE constexpr bool fx_is_im2col(...) { return false; }
 
+// fx_is_placed: whether an operand's tensor map is indexed by more than m or n and k
+template <class OPERAND> FX_DEVICE constexpr auto fx_is_placed(int) -> decltype(&OPERAND::place, true) { return true; }
+template <class OPERAND> FX_DEVICE constexpr bool fx_is_placed(...) { return false; }
+
 // fx_has_tail: whether an operand has a tensor map of its last rows, those beyond multiples of 64
 template <class OPERAND> FX_DEVICE constexpr auto fx_has_tail(int) -> decltype(OPERAND::TAIL, true) { return true; }
 template <class OPERAND> FX_DEVICE constexpr bool fx_has_tail(...) { return false; }
@@ -211,7 +215,7 @@ FX_DEVICE void fx_wgmma_load(const PROBLEM &p, const fx_tensor_map *map, const f
       int at[OPERAND::RANK];
       at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 64 : k;
       at[1] = OPERAND::LAYOUT == FX_MN_MAJOR ? k : mn + i * 64;
-      if constexpr (OPERAND::RANK > 2) OPERAND::place(p, j, batch, outer, at);
+      if constexpr (fx_is_placed<OPERAND>(0)) OPERAND::place(p, j, batch, outer, at);
       CLUSTER::template load<IS_A>(to + i * 8192, fx_has_tail<OPERAND>(0) && i * 64 + 64 > left ? tail : map, full, at);
     }
   }

@@ -26,25 +26,33 @@ FX_DEVICE void fx_mma_put(unsigned to, const unsigned (&element)[8]) {
   fx_shared_put4(to, w);
 }
 
-// fx_mma_window: the 24 bytes from an 8-byte boundary on in which 8 adjacent elements lie
-struct fx_mma_window {
-  unsigned words[6];  // the bytes, zeros where they were not to be read
-  int skew;           // elements before the first of the 8
+// fx_mma_window: the 24 bytes from an 8-byte boundary on in which 8 adjacent elements lie, zeros where they are not readable, and behind them how many elements come before the first of the 8
+template <class T>
+FX_DEVICE void fx_mma_window(unsigned (&window)[8], const T *p, bool readable) {
+  unsigned words[6];
+  const int skew = fx_skew<4>(p);
+  fx_load_24_if(words, p - skew, readable);
+#pragma unroll
+  for (int i = 0; i < 6; ++i) window[i] = words[i];
+  window[6] = skew, window[7] = 0;
+}
 
-  template <class T>
-  FX_DEVICE void read(const T *p, bool readable) {
-    skew = fx_skew<4>(p);
-    fx_load_24_if(words, p - skew, readable);
-  }
-  FX_DEVICE void put(unsigned to) const {
-    unsigned w[4], u[5];
+// fx_mma_of_window: its eight elements as words
+FX_DEVICE void fx_mma_of_window(unsigned (&w)[4], const unsigned (&window)[8]) {
+  unsigned u[5];
+  const int skew = window[6];
 #pragma unroll
-    for (int i = 0; i < 5; ++i) u[i] = skew & 2 ? words[i + 1] : words[i];
+  for (int i = 0; i < 5; ++i) u[i] = skew & 2 ? window[i + 1] : window[i];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) w[i] = fx_funnel(u[i], u[i + 1], skew % 2 * 16);
-    fx_shared_put4(to, w);
-  }
-};
+  for (int i = 0; i < 4; ++i) w[i] = fx_funnel(u[i], u[i + 1], skew % 2 * 16);
+}
+
+// fx_mma_put_window: likewise into shared memory
+FX_DEVICE void fx_mma_put_window(unsigned to, const unsigned (&window)[8]) {
+  unsigned w[4];
+  fx_mma_of_window(w, window);
+  fx_shared_put4(to, w);
+}
 
 // fx_mma_operand: one operand (A: MN = BM, B: MN = BN) on its way from memory to fragments
 // In shared memory a block is rows of 16-byte chunks in the order of memory: MN rows of BK elements, or BK rows of MN where mn is contiguous. The chunks
@@ -84,8 +92,7 @@ struct fx_mma_operand {
   int mn_end, k_end;                   // extents of the operand
   int k;                               // where the next block begins
   bool inner;                          // whether the block in registers is an inner one
-  fx_mma_window window[COPIES];        // that block
-  unsigned element[COPIES][8];         // likewise, element by element
+  unsigned held[COPIES][8];            // that block: windows of an inner one, else elements
 
   static FX_DEVICE unsigned chunk_offset(int row, int chunk) {
     const int permuted = chunk ^ (CHUNKS >= 8 ? row & 7 : row >> 1 & 3);
@@ -146,30 +153,30 @@ struct fx_mma_operand {
     }
   }
 
-  // A window reaches at most 3 elements back and 12 on, into the row before or the next where rows follow each other without a gap.
+  // A window reaches at most 3 elements back and 12 on, into the row before or the next where rows follow each other without a gap. All loads of a block are on their way at once.
   FX_DEVICE void load() {
-    inner = ROWS_ARE_K ? stride_k == mn_end && k > 0 && k_end - k >= 2 * BK : k > 0 && k_end - k >= BK + 4;
+    inner = WINDOWS && (ROWS_ARE_K ? stride_k == mn_end && k > 0 && k_end - k >= 2 * BK : k > 0 && k_end - k >= BK + 4);
+    if (inner) {
 #pragma unroll
-    for (int c = 0; c < COPIES; ++c) {
-      if constexpr (WINDOWS) window[c].read(from, inner && valid(c) > 0);
-      else fx_mma_gather(element[c], from, ROWS_ARE_K ? stride_mn : stride_k, valid(c));
-      advance();
+      for (int c = 0; c < COPIES; ++c) {
+        fx_mma_window(held[c], from, valid(c) > 0);
+        advance();
+      }
+    } else {
+#pragma unroll
+      for (int c = 0; c < COPIES; ++c) {
+        fx_mma_gather(held[c], from, WINDOWS ? 1 : ROWS_ARE_K ? stride_mn : stride_k, valid(c));
+        advance();
+      }
     }
   }
   FX_DEVICE void store(unsigned stage) const {
+    if (inner) {
 #pragma unroll
-    for (int c = 0; c < COPIES; ++c) {
-      if constexpr (WINDOWS) window[c].put(stage + slot + c * STEP * PITCH);
-      else fx_mma_put(stage + slot + c * STEP * PITCH, element[c]);
-    }
-    if (!WINDOWS || inner) return;
-    const T *p = from - COPIES * STEP * (ROWS_ARE_K ? stride_k : stride_mn);
-#pragma unroll 1
-    for (int c = 0; c < COPIES; ++c) {
-      unsigned one_by_one[8];
-      fx_mma_gather(one_by_one, p, 1, valid(c));
-      fx_mma_put(stage + slot + c * STEP * PITCH, one_by_one);
-      p += STEP * (ROWS_ARE_K ? stride_k : stride_mn);
+      for (int c = 0; c < COPIES; ++c) fx_mma_put_window(stage + slot + c * STEP * PITCH, held[c]);
+    } else {
+#pragma unroll
+      for (int c = 0; c < COPIES; ++c) fx_mma_put(stage + slot + c * STEP * PITCH, held[c]);
     }
   }
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/tensor.h"
+
 bool set_has(const int *set, int n, int axis) {
     for (int i = 0; i < n; i++)
         if (set[i] == axis) return true;
@@ -147,6 +149,25 @@ struct node *build_folded(struct graph *g, const struct node *n) {
     if (!fx_is_integer(t)) return build_number(g, n->dtype, op_eval(n->op, v[0], v[1], v[2]), n);
     int64_t r = op_eval_integer(n->op, t, x[0], x[1], x[2]);
     return fx_is_integer(n->dtype) ? build_integer(g, n->dtype, r, n) : build_number(g, n->dtype, (double)r, n);
+}
+
+/* ---- prices ---- */
+
+double build_odd_seconds(
+    const struct graph *g, const struct node *n, const struct contraction *c, double *slices) {
+    enum { TILE = 64, FEW_ROWS = 16, BLOCKS = 2, LEAST_SLICE = 256 }; /* of the engine that takes any alignment; blocks an SM */
+    static const double BLOCK_SECONDS = 0.85e-6;   /* from asking for a block of k until it is multiplied, on an H100 */
+    double sides[2] = {1, 1}, batches = 1;
+    for (int i = 0; i < n->n_axes; i++) {
+        bool has_a = node_has_axis(c->a, n->axes[i]), has_b = node_has_axis(c->b, n->axes[i]);
+        *(has_a && has_b ? &batches : &sides[has_b]) *= nominal_size(g, &n->axes[i], 1);
+    }
+    if (sides[0] <= FEW_ROWS || sides[1] <= FEW_ROWS) return 0;
+    double tiles = batches * ceil(sides[0] / TILE) * ceil(sides[1] / TILE);
+    double depth = nominal_size(g, n->reduced, n->n_reduced), most = floor(g->cx->arch->sms / tiles);
+    *slices = depth / LEAST_SLICE < most ? depth / LEAST_SLICE : most;
+    if (*slices < 1) *slices = 1;
+    return ceil(tiles / (BLOCKS * g->cx->arch->sms)) * ceil(depth / TILE) * BLOCK_SECONDS;
 }
 
 /* ---- readers ---- */

@@ -1,10 +1,11 @@
 /* Factors that no tensor map can describe, repacked: rows whose length is no multiple of 16 bytes.
  *
- * In: a graph. Out: one in which sum[K](a * b), a and b floats of 16 bits in memory, or f32 that is multiplied in parts
- * of 16 bits, has become sum[P]((a[K: P] ?? 0) * (b[K: P] ?? 0)), P a new label of the kernel whose extent is the next
- * multiple of 8, where a row of a or b is no multiple of 8 elements, nor, of 16 bits, K, and the product is large
- * enough to pay for two copies. The factors are then computed, and stored ahead of the product with P contiguous where
- * that is predicted to be faster. What is added is 0 times 0. Extents have to be fixed, and k is one label. */
+ * In: a graph. Out: one in which sum[K](a * b), a and b floats of 16 bits in memory, or f32 that is multiplied in
+ * parts of 16 bits, has become sum[P]((a[K: P] ?? 0) * (b[K: P] ?? 0)), P a new label of the kernel whose extent is
+ * the next multiple of 8, where a row of a or b is no multiple of 8 elements, nor, of 16 bits, K, and the product is
+ * large enough, or has so few tiles and so long a k, to pay for two copies. The factors are then computed, and stored
+ * ahead of the product with P contiguous where that is predicted to be faster. What is added is 0 times 0. Extents
+ * have to be fixed, and k is one label. */
 #include <string.h>
 
 #include "graph/operand.h"
@@ -14,6 +15,8 @@
 enum { STEP = 8, MOST_PADDED = 4 };
 /* What a copy costs beside its bytes. */
 static const double COPY_SECONDS = 3e-6;
+/* What the repacked product waits for memory, too; what adding slices up costs. */
+static const double WAITING_SECONDS = 6e-6, JOIN_SECONDS = 4e-6;
 
 /* Flops a cycle of a multiprocessor: of factors as they are, loaded without alignment; of repacked ones. Bytes of memory
  * that repacking takes for a byte of a factor: f32 is stored as three parts (fuse/fuse_split.c). */
@@ -79,8 +82,14 @@ static bool is_padded(const struct padder *s, const struct node *n) {
         bytes[side] *= !is_once, n_copies += !is_once;
     }
     double flops = 2.0 * nominal_size(g, n->axes, n->n_axes) * nominal_size(g, n->reduced, 1),
-           all = arch_all_cycles(m);
-    return flops / (of->as_it_is * all) >
+           all = arch_all_cycles(m), as_it_is = flops / (of->as_it_is * all);
+    if (of == &OF_16_BITS) {
+        double slices, waiting = build_odd_seconds(g, n, &c, &slices);
+        if (waiting == 0) return false;
+        if (slices > 1) waiting = waiting / slices + JOIN_SECONDS; /* split_k cuts it */
+        if (waiting - WAITING_SECONDS > as_it_is) as_it_is = waiting - WAITING_SECONDS;
+    }
+    return as_it_is >
            flops / (of->repacked * all) + of->copied * (bytes[0] + bytes[1]) / m->copied + n_copies * COPY_SECONDS;
 }
 

@@ -376,6 +376,14 @@ struct fx_expr launch_prefers(
         terms_op(&x, FX_T_LE);
         terms_also(&x, &n, from);
     }
+    if (f->from_k) {
+        int from = x.n;
+        const struct axis_list *inner = &l->kernel->gemm.segments[0].k;
+        terms_constant(&x, f->from_k);
+        terms_size(&x, c->graph->kernel, inner->axes, inner->n);
+        terms_op(&x, FX_T_LE);
+        terms_also(&x, &n, from);
+    }
     if (f->few) {
         int from = x.n;
         fits(&x, c, l, f, f->few, 1);

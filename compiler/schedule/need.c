@@ -142,6 +142,7 @@ static void need_copied(struct terms *x, int *n, const struct graph *g, const st
     need_multiple(x, n, g->kernel, run->axes, run->n, of);
     need_aligned(x, n, g->kernel, &o->tensor, 16);
     need_unit(x, n, g, o);
+    if (v->cut && run == kk) need_multiple(x, n, g->kernel, &v->cut->whole, 1, of); /* the last slice, too */
     need_poly_multiple(x, n, g, &o->tensor, &v->offset, run, of);
     for (int i = 0; i < o->tensor.n_axes; i++) {
         bool is_run = false;
@@ -288,6 +289,8 @@ static void need_segment(struct terms *x, int *n, const struct scheduled_graph *
     memcpy(all_k, e->k_outer.axes, sizeof e->k_outer.axes);
     memcpy(all_k + e->k_outer.n, e->k.axes, (size_t)e->k.n * sizeof *all_k);
     need_below(x, n, k, all_k, e->k_outer.n + e->k.n);
+    const struct cut *cut = segment_cut(e);
+    if (cut) need_below(x, n, k, &cut->whole, 1);
     if (f->takes_maps) { /* the first products of a sum begin it */
         int from = x->n;
         terms_constant(x, 1);

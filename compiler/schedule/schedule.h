@@ -51,7 +51,7 @@ struct pointwise_shape { /* rows are decoded label by label, columns lie contigu
     struct axis_list rows, cols;
 };
 
-enum { MAX_VARIANTS = 40 };
+enum { MAX_VARIANTS = 56 };
 
 struct config { /* one entry point: a tile and what it assumes */
     const char *suffix;  /* of the entry's name: "128x128" */
@@ -88,6 +88,7 @@ struct config { /* one entry point: a tile and what it assumes */
     int suits_cols;      /* of the row driver: elements of a row up to which it is the faster choice; 0: any */
     int from_cols;       /* likewise: from which it is; 0: any */
     int few;             /* likewise: only where so many times its clusters are no more than the SMs; 0: always */
+    int from_k;          /* the faster choice only from so much k on; 0: any */
     int wants_few;       /* the faster choice only where an SM has no more than so many blocks to do; 0: always */
     bool wants_grid;     /* the faster choice only where it has a block for every SM */
     double rate;         /* flops a cycle and SM the mainloop sustains, for the price */
@@ -260,6 +261,8 @@ bool *pointwise_small_axes(const struct graph *g, const struct partition *p, con
 bool gemm_shape(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
 /* The layouts a mainloop copies 16 bytes at a time are all it has. */
 bool gemm_is_strided(const struct gemm_shape *shape);
+/* The slices that the k of a segment is, or NULL. */
+const struct cut *segment_cut(const struct segment *e);
 bool gemm_is_computed(const struct gemm_shape *shape);
 /* Whether some factor of r may be an operand that is a window. */
 bool gemm_reads_windows(const struct graph *g, const struct partition *p, const struct group *r);

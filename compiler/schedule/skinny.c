@@ -14,6 +14,10 @@ enum {
     MOST_LINE_BYTES = 64,
     MOST_CHUNK = 32,
     MOST_BLOCKS = 8,
+    MOST_WARPS = 16,
+    FEW_K = 1024, /* from which that many warps pay */
+    OPEN_K = 4096,
+    OPEN_TILES = 2, /* for an SM */
     MANY_TILES = 3
 };
 
@@ -29,6 +33,7 @@ static int64_t fixed_size(const struct graph *g, const struct axis_list *l) {
 
 struct wide { /* the side that is read once */
     bool is_a;
+    bool is_second; /* the other one may be it as well */
     int n; /* operands of a segment, at most */
     enum layout layout;
     bool is_computed;
@@ -128,7 +133,7 @@ static const char *product_text(
 }
 
 static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct skinny *x,
-    const struct wide *w, struct method method, bool is_aligned) {
+    const struct wide *w, struct method method, bool is_aligned, bool is_of_few) {
     struct chunk_reads r = wide_reads(g, p, s, w);
     bool is_k = w->layout != LAYOUT_MN_MAJOR, is_double = fx_dtype_bits(x->sum) == 64;
     int n_sums = s->gemm.n_accumulators, chunk = chunk_of(w, &r, x->size, 16 / x->size, is_aligned), warps = WARPS;
@@ -139,16 +144,21 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
                                                 : 4,
         lines = is_k ? rows : 4, step = group * (is_k ? chunk : 4), ahead = 4;
     const struct axis_list *wide_axes = w->is_a ? &s->gemm.m : &s->gemm.n;
-    int words = line_words(w, &r, x->size, chunk) * lines * w->n,
+    int words = line_words(w, &r, x->size, chunk) * lines * w->n * (x->size == 2 && !is_aligned && is_k ? 2 : 1),
         made = w->is_computed ? chunk * x->size / 4 * lines : 0;
     double k = nominal_size(g, s->gemm.segments[0].k.axes, s->gemm.segments[0].k.n),
            tiles = nominal_size(g, s->gemm.batch.axes, s->gemm.batch.n) *
                    nominal_size(g, wide_axes->axes, wide_axes->n) / (32 / group * rows),
            sms = g->cx->arch->sms;
+    /* What is open may be long, whatever the point at which the kernel is taken; few tiles have their own entry. */
+    if (fixed_size(g, &s->gemm.segments[0].k) < 0 && k < OPEN_K) k = OPEN_K;
+    if (fixed_size(g, wide_axes) < 0 && tiles < OPEN_TILES * sms) tiles = OPEN_TILES * sms;
     bool are_many = tiles > MANY_TILES * sms;
     /* Blocks enough for the memory to be busy while some begin or end, each with less on its way; else more warps. */
     if (!is_aligned || w->is_computed || (are_many && method.uses_mma)) ahead = 2;
-    while (!w->is_computed && method.uses_mma && warps < 16 && tiles * warps < (is_k ? 6 : 12) * sms) warps *= 2;
+    if (is_of_few) warps = MOST_WARPS, are_many = false;
+    while (!w->is_computed && method.uses_mma && warps < MOST_WARPS && tiles * warps < (is_k ? 6 : 12) * sms)
+        warps *= 2;
     while (ahead > 1 && (ahead * words + made > RING_WORDS || ahead * warps * step > k)) ahead /= 2;
     while (warps > 1 && warps * step > k) warps /= 2;
     int wide = 32 / group * rows,
@@ -176,10 +186,13 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .smem_bytes = smem,
         .vector = x->vector,
         .wants_few = method.uses_mma && g->cx->arch->has_wgmma && is_turned(&s->gemm, w) ? 1
-                     : method.small == 16 && !w->is_computed                             ? MANY_TILES
+                     : method.small == 16 && !w->is_computed && is_aligned                ? MANY_TILES
                                                                                          : 0,
+        .few = is_of_few,
+        .from_k = is_of_few ? FEW_K : 0,
         .rate = 1,
-        .suffix = arena_printf(&g->cx->arena, "skinny%d%s", method.small, is_aligned ? "" : "_any"),
+        .suffix = arena_printf(&g->cx->arena, "skinny%d%s%s%s", method.small, w->is_second ? "_n" : "",
+            is_of_few ? "_few" : "", is_aligned ? "" : "_any"),
         .engine = arena_printf(&g->cx->arena, "fx_skinny_engine<%s, %s, %d, %d, %d, %s, %s>",
             product_text(g, x, w, method, is_k ? rows : chunk), is_k ? "true" : "false", chunk, ahead, warps,
             w->is_a ? "true" : "false", !method.uses_mma || are_many ? "true" : "false"),
@@ -188,27 +201,46 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
             is_aligned ? "16-byte loads" : "any alignment")};
 }
 
-void skinny_add(
-    const struct graph *g, const struct partition *p, struct scheduled *s, const struct skinny *x, bool is_aligned) {
+/* Rows of the small side. */
+static int most_rows(const struct skinny *x) { return x->product ? 16 : x->size == 8 ? 4 : 8; }
+
+/* Adds those whose small side is n, `is_a`, or m. */
+static void add_side(const struct graph *g, const struct partition *p, struct scheduled *s, const struct skinny *x,
+    bool is_aligned, bool is_a, bool is_second) {
     static const struct method methods[] = {{false, 1}, {false, 4}, {false, 8}, {true, 8}, {true, 16}};
-    int64_t m = fixed_size(g, &s->gemm.m), cols = fixed_size(g, &s->gemm.n), before = 0;
-    int most = x->product ? 16 : x->size == 8 ? 4 : 8;
-    struct node **shared;
+    int64_t rows = fixed_size(g, is_a ? &s->gemm.n : &s->gemm.m), cols = fixed_size(g, is_a ? &s->gemm.m : &s->gemm.n),
+            before = 0;
+    int most = most_rows(x);
     struct wide w;
-    bool is_a = cols >= 0 && cols <= most && (m < 0 || m > cols);
-    int64_t rows = is_a ? cols : m;
-    if (!is_aligned && x->product) return; /* their tiles read what is not aligned in wider pieces */
-    if (s->block || gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)) return;
     if (rows > most || !find_wide(&s->gemm, is_a, &w)) return;
     if ((w.layout == LAYOUT_STRIDED && is_aligned) || (w.layout == LAYOUT_MN_MAJOR && x->size == 1)) return;
-    bool is_plain = !w.is_computed && w.layout != LAYOUT_MN_MAJOR && is_aligned;
+    w.is_second = is_second;
+    bool is_plain = !w.is_computed && w.layout != LAYOUT_MN_MAJOR && is_aligned && !is_second;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (methods[i].uses_mma != (x->product != NULL) && !(x->size == 2 && is_plain && methods[i].small == 1))
             continue;
         if (methods[i].small > most || (rows >= 0 && (rows <= before || rows > methods[i].small))) continue;
-        add_config(g, p, s, x, &w, methods[i], is_aligned);
+        if (cols < 0 && methods[i].uses_mma && !w.is_computed)
+            add_config(g, p, s, x, &w, methods[i], is_aligned, true);
+        add_config(g, p, s, x, &w, methods[i], is_aligned, false);
         before = methods[i].small;
     }
+}
+
+/* Where extents leave it open either side may be the small one. */
+void skinny_add(
+    const struct graph *g, const struct partition *p, struct scheduled *s, const struct skinny *x, bool is_aligned) {
+    int64_t m = fixed_size(g, &s->gemm.m), cols = fixed_size(g, &s->gemm.n);
+    const int most = most_rows(x);
+    struct node **shared;
+    const bool is_odd = !is_aligned && x->product; /* halves are read as they lie, as windows or one by one */
+    if (is_odd &&
+        (x->size != 2 || gemm_is_computed(&s->gemm) || gemm_is_strided(&s->gemm) || gemm_has_strides(&s->gemm)))
+        return;
+    if (s->block || gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)) return;
+    bool is_a = cols >= 0 && cols <= most && (m < 0 || m > cols), is_b = !is_a && m >= 0 && m <= most;
+    if (!is_a) add_side(g, p, s, x, is_aligned, false, false);
+    if (!is_b) add_side(g, p, s, x, is_aligned, true, !is_a);
 }
 
 /* Operations of computed elements, positions among them, that an SM does in a cycle. */
@@ -225,6 +257,8 @@ double skinny_seconds(const struct graph *g, const struct scheduled *s, const st
            n = nominal_size(g, shape->n.axes, shape->n.n), small = f->swaps ? n : m, wide = f->swaps ? m : n, ops = 0;
     int wide_tile = f->swaps ? f->tile_m : f->tile_n, small_tile = f->swaps ? f->tile_n : f->tile_m;
     double tiles = batches * (double)(int64_t)((wide + wide_tile - 1) / wide_tile);
+    if (f->few && tiles * f->few > arch->sms) return -1;
+    if (f->from_k && nominal_size(g, shape->segments[0].k.axes, shape->segments[0].k.n) < f->from_k) return -1;
     if (small > small_tile || (f->wants_few && tiles > f->wants_few * arch->sms)) return -1;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];

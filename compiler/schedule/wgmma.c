@@ -75,10 +75,12 @@ const struct axis_list *map_axis_labels(
 
 static void add_axes(const struct graph *g, const struct tensor *t, const struct axis_list *l, bool is_outer,
     struct map_axis *out, int *n) {
+    const int slices = t->view->cut ? t->view->cut->number : -1; /* along k of the whole */
     bool is_run = l->n > 0;
     for (int i = 0; i + 1 < l->n; i++) is_run &= are_adjacent(g, t, l->axes[i], l->axes[i + 1]);
+    for (int i = 0; i < l->n; i++) is_run &= l->axes[i] != slices;
     for (int i = 0; i < l->n; i++) {
-        if (tensor_axis(t, l->axes[i]) < 0 || (is_run && i < l->n - 1)) continue;
+        if (tensor_axis(t, l->axes[i]) < 0 || l->axes[i] == slices || (is_run && i < l->n - 1)) continue;
         if (*n < MAX_MAP_AXES) out[*n] = (struct map_axis){is_outer, is_run ? -1 : i, l->axes[i]};
         ++*n;
     }

@@ -374,10 +374,21 @@ struct fx_partition fx_get_partition(const struct fx_kernel *k, int number) {
     return (struct fx_partition){.name = "", .n_launches = k->n_launches, .n_buffers = k->n_buffers};
 }
 
+/* Whether some variant of every launch of a partition fits. */
+static bool fits(const struct fx_kernel *k, const struct fx_partition *p, const struct fx_env *env) {
+    for (int i = p->first_launch; i < p->first_launch + p->n_launches; i++) {
+        const struct fx_launch *l = &k->launches[i];
+        bool any = !l->n_variants;
+        for (int v = 0; v < l->n_variants && !any; v++) any = fx_expr_holds(&l->variants[v].needs, env);
+        if (!any) return false;
+    }
+    return true;
+}
+
 int fx_choose_partition(const struct fx_kernel *k, const struct fx_env *env) {
     const int last = fx_partition_count(k) - 1;
     for (int i = 0; i < last; i++)
-        if (fx_expr_holds(&k->partitions[i].takes, env)) return i;
+        if (fx_expr_holds(&k->partitions[i].takes, env) && fits(k, &k->partitions[i], env)) return i;
     return last;
 }
 

@@ -427,11 +427,15 @@ START_TEST(partitions) {
     ck_assert_int_eq(fx_partition_count(&k), 1);
     ck_assert_int_eq(fx_choose_partition(&k, &env), 0);
     ck_assert_int_eq(fx_get_partition(&k, 0).n_buffers, 3);
-    k.n_launches = 4, k.n_partitions = 3, k.partitions = of;
+    const struct fx_variant even = {.needs = EXPR(X(M), C(2), OP(MOD), C(0), OP(EQ))};
+    const struct fx_launch launches[] = {{0}, {0}, {.n_variants = 1, .variants = &even}, {0}};
+    k.n_launches = 4, k.launches = launches, k.n_partitions = 3, k.partitions = of;
     ck_assert_int_eq(fx_partition_count(&k), 3);
     ck_assert_int_eq(fx_choose_partition(&k, &env), 0);
     extents[M] = 20;
     ck_assert_int_eq(fx_choose_partition(&k, &env), 1);
+    extents[M] = 19;
+    ck_assert_int_eq(fx_choose_partition(&k, &env), 2); /* no variant of a launch fits */
     extents[M] = 21;
     ck_assert_int_eq(fx_choose_partition(&k, &env), 2);
     for (int i = 0; i < 3; i++) ck_assert_str_eq(fx_get_partition(&k, i).name, of[i].name);
