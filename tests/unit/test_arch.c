@@ -68,6 +68,41 @@ START_TEST(rows_are_found) {
 }
 END_TEST
 
+/* A GPU by the name that its driver gives it, of its architecture alone; one that is not known is as the architecture's. */
+START_TEST(gpus_are_found) {
+    const struct arch *hopper = arch_find("sm_90a"), *ampere = arch_find("sm_80");
+    struct arch h100 = arch_of_gpu(hopper, "NVIDIA H100 80GB HBM3", 0), other = arch_of_gpu(hopper, "NVIDIA H20", 78),
+                h200 = arch_of_gpu(hopper, "NVIDIA H200", 132), none = arch_of_gpu(hopper, NULL, 0);
+    ck_assert_str_eq(h100.gpu, "H100");
+    ck_assert(h100.copied < hopper->copied && h100.sms == 132 && h100.block_shared == hopper->block_shared);
+    ck_assert_str_eq(arch_of_gpu(arch_find("sm_90"), "H100", 0).gpu, "H100");
+    ck_assert_str_eq(arch_of_gpu(ampere, "NVIDIA H100 80GB HBM3", 0).gpu, ampere->gpu);
+    ck_assert(other.copied == hopper->copied && other.sms == 78);
+    ck_assert(h200.copied == hopper->copied && h200.sms == hopper->sms);
+    ck_assert(none.copied == hopper->copied && none.gpu == hopper->gpu);
+}
+END_TEST
+
+/* What is predicted is for the GPU that is named, and with the multiprocessors that it is said to have. */
+START_TEST(times_are_of_the_gpu) {
+    static const char sum[] = "kernel f(x: f32[M=8192,N=8192]) -> y: f32[M,N] { y = x + 1 }";
+    static const char *const names[] = {NULL, "NVIDIA H100 80GB HBM3"};
+    double us[2];
+    for (int i = 0; i < 2; i++) {
+        struct fx_options o = FX_OPTIONS;
+        struct fx_prediction p;
+        fx_compilation *c;
+        o.gpu = names[i], o.sm_count = i ? 100 : 0;
+        ck_assert_int_eq(fx_compile(sum, sizeof sum - 1, "f.fx", &o, &c), FX_OK);
+        ck_assert_int_eq(fx_predict(c, "f", (int64_t[]){8192, 8192}, 0, NULL, &p), FX_OK);
+        ck_assert_int_eq(fx_get_plan(c)->sm_count, i ? 100 : 132);
+        us[i] = p.us;
+        fx_close(c);
+    }
+    ck_assert_double_eq_tol(us[1] / us[0], 4200.0 / 2950, 0.02);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("arch");
     TCase *t = tcase_create("arch");
@@ -76,6 +111,8 @@ int main(void) {
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, entries_fit, 0, n * N_SPECS);
     tcase_add_test(t, rows_are_found);
+    tcase_add_test(t, gpus_are_found);
+    tcase_add_test(t, times_are_of_the_gpu);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
