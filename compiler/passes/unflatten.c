@@ -68,15 +68,25 @@ static bool is_elementwise(const struct node *n, int flat, bool has_sums, int de
     return true;
 }
 
-/* Short runs of a product are shared in its epilogue: share.c finds them along the flattened label. */
+/* Short runs of a product are shared in its epilogue: share.c finds them along the flattened label. What is reduced over
+ * other labels too is no run. */
 static bool may_hold_sums(const struct graph *g, const struct parts *x) {
-    int64_t run = g->kernel->axes[x->axes[x->n - 1]].extent;
-    return run < 0 || run > PARTIAL_RUN || list_has(g->skip, "share");
+    const int last = x->axes[x->n - 1];
+    int64_t run = g->kernel->axes[last].extent;
+    bool is_run = false, is_wider = false;
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        if (n->kind != N_REDUCE || !set_has(n->reduced, n->n_reduced, last)) continue;
+        is_run |= n->n_reduced == 1;
+        is_wider |= n->n_reduced > 1;
+    }
+    return (is_wider && !is_run) || run < 0 || run > PARTIAL_RUN || list_has(g->skip, "share");
 }
 
 /* Whether access n reads an input, or what is computed from inputs, at the flattened index of x along `flat`. */
-static bool puts_together(struct graph *scratch, const struct node *n, int flat, const struct parts *x) {
-    if (n->kind != N_ACCESS || n->has_fill || !is_elementwise(n->args[0], flat, may_hold_sums(scratch, x), 0))
+static bool puts_together(
+    const struct graph *g, struct graph *scratch, const struct node *n, int flat, const struct parts *x) {
+    if (n->kind != N_ACCESS || n->has_fill || !is_elementwise(n->args[0], flat, may_hold_sums(g, x), 0))
         return false;
     for (int k = 0; k < n->n_at; k++) {
         if (n->at[k] != flat) continue;
@@ -98,7 +108,7 @@ static bool order_parts(const struct graph *g, const struct node *n, int flat, s
     if (!axes_are_product(scratch, n, flat, x->axes, x->n)) return false;
     for (int o = 0; o < (x->n == 2 ? 2 : 6); o++) {
         for (int i = 0; i < x->n; i++) x->axes[i] = unordered.axes[orders[o][i]];
-        if (binds ? puts_together(scratch, n, flat, x) : takes_apart(scratch, n, x)) return true;
+        if (binds ? puts_together(g, scratch, n, flat, x) : takes_apart(scratch, n, x)) return true;
     }
     return false;
 }
@@ -153,7 +163,7 @@ static bool may_unflatten(const struct graph *g, const int *readers, int flat, c
         if (!readers[i]) continue;
         bool binds = set_has(n->at, n->n_at, flat);
         if (set_has(n->reduced, n->n_reduced, flat) ||
-            (binds && (n->kind == N_PLACE || !puts_together(scratch, n, flat, x))) ||
+            (binds && (n->kind == N_PLACE || !puts_together(g, scratch, n, flat, x))) ||
             ((n->kind == N_SCAN || n->kind == N_SHARE) && n->axis == flat))
             return false;
         is_walked |= binds;
