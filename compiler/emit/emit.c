@@ -196,7 +196,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
         buf_printf(out, "  fx_bins_finish<%d>(%s<%s>", BINS_FINISH_WARPS, l->struct_name, index);
     else if (s->bins) buf_printf(out, "  fx_bins<%s>(%s<%s>", f->engine, l->struct_name, index);
     else if (s->parts)
-        buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>", s->pass, s->parts, f->engine, l->struct_name, index);
+        buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>", s->row->stages[s->pass].pass, s->row->stages[s->pass].scan,
+            f->engine, l->struct_name, index);
     else if (s->group->is_row)
         buf_printf(out, "  fx_row%s<%s>(%s<%s>", s->row->run ? "_runs" : f->spread ? "_cluster" : "", f->engine,
             l->struct_name, index);

@@ -100,6 +100,9 @@ static const char *fill_form(struct values *w, const struct node *n, const char 
 
 const char *value_operation(struct values *w, const struct node *n, const char *const *args) {
     const struct op_info *info = &op_info[n->op];
+    if (n->op == O_DIV && n->dtype == FX_F32 && w->inverse && w->inverse[n->args[1]->id])
+        return arena_printf(
+            value_arena(w), "fx_divided(%s, %s, %s)", args[0], args[1], w->inverse[n->args[1]->id]);
     bool over_integers = fx_is_integer(n->args[n->n_args - 1]->dtype);
     const char *form = over_integers && !(info->is_infix && *info->cuda && stays_plain(w, n)) ? info->cuda_integer
                                                                                               : info->cuda;
@@ -137,6 +140,12 @@ static const char *value_as_f32(struct values *w, enum fx_dtype t, const char *a
     return arena_printf(value_arena(w), form, arg);
 }
 
+/* x as an element of 8-bit float t. */
+static const char *rounded_f8(struct values *w, enum fx_dtype t, const char *x) {
+    return arena_printf(
+        value_arena(w), w->g->cx->arch->has_f8 ? "fx_round_%s(%s)" : "fx_from_float<fx_%s>(%s)", fx_dtype_name(t), x);
+}
+
 /* What an element stored as dtype t is in its compute type. */
 const char *value_of_element(struct values *w, enum fx_dtype t, const char *element) {
     if (t == FX_BOOL) return arena_printf(value_arena(w), "fx_is_true(%s)", element);
@@ -149,7 +158,7 @@ const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype fr
     struct arena *a = value_arena(w);
     if (t == FX_BOOL) return arena_printf(a, "fx_to_bool(%s)", value);
     if (fx_is_float(t) && fx_dtype_bits(t) == 8)
-        return arena_printf(a, "fx_from_float<%s>(%s)", emit_ctype(t), value_as_f32(w, from, value));
+        return rounded_f8(w, t, value_as_f32(w, from, value));
     if (fx_is_float(t) && fx_dtype_bits(t) == 16) return value_as_f32(w, from, value); /* the store rounds */
     return t == from ? value : arena_printf(a, "(%s)%s", emit_ctype(t), value);
 }
@@ -217,6 +226,7 @@ const char *value_cast(struct values *w, const struct node *n, const char *arg) 
     if (to == FX_F32 || to == FX_F64) return arena_printf(a, "(%s)%s", value_ctype(to), arg);
     if (from == FX_I32 && magnitude_of(w, n->args[0], 0) < 0x1p22)
         return arena_printf(a, "fx_to_float(fx_from_float<%s>(fx_small_to_float(%s)))", emit_ctype(to), arg);
+    if (fx_dtype_bits(to) == 8) return arena_printf(a, "fx_to_float(%s)", rounded_f8(w, to, value_as_f32(w, from, arg)));
     return arena_printf(a, "fx_to_float(fx_from_float<%s>(%s))", emit_ctype(to), value_as_f32(w, from, arg));
 }
 

@@ -85,6 +85,7 @@ static void give_held(struct rows *b, struct scope *p, const struct tensor *list
 /* The scope of the row: what the passes before number `pass` left stands in `results`. */
 static struct scope *at_row(struct rows *b, int pass, const char *row, const char *results) {
     struct scope *p = scope_open(&b->w, NULL);
+    for (int i = 0; i < b->x->n_known; i++) b->w.inverse[b->x->known[i]->id] = NULL;
     bind(b, p, b->r->axes, b->r->n_axes, &b->x->rows, row);
     for (int i = 0; i < b->x->n_known; i++) {
         const struct node *n = b->x->known[i];
@@ -99,6 +100,9 @@ static struct scope *at_element(
     struct scope *p = at_row(b, pass, row, results);
     bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
     give_held(b, p, b->x->held, b->x->n_held, "f");
+    for (int i = 0; i < b->x->n_known; i++)
+        if (b->x->divides[b->x->known[i]->id])
+            b->w.inverse[b->x->known[i]->id] = arena_printf(arena(b), "%s.%sinverse", results, member(b, b->x->known[i]));
     if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
     for (int i = 0; i < b->x->n_scans; i++)
         p->text[b->x->scans[i]->id] = arena_printf(arena(b),
@@ -179,6 +183,7 @@ static void emit_results_type(struct rows *b) {
     for (int i = 0; i < b->x->n_known; i++) {
         const struct node *n = b->x->known[i];
         buf_line(b->w.out, "    %s %s;%s", value_ctype(n->dtype), member(b, n), value_comment(b->w.g, n));
+        if (b->x->divides[n->id]) buf_line(b->w.out, "    float %sinverse;", member(b, n));
     }
     buf_line(b->w.out, "  };");
 }
@@ -234,15 +239,28 @@ static void emit_fetch(struct rows *b, const char *name, const char *type, const
     value_close_function(&b->w);
 }
 
+/* Whether something of a row is made ahead of a pass: values, or inverses of what elements are divided by. */
+static bool has_prepare(const struct rows *b, int pass) {
+    bool divides = false;
+    for (int i = 0; i < b->x->n_known; i++)
+        divides |= b->x->divides[b->x->known[i]->id] && b->x->level[b->x->known[i]->id] == pass;
+    return divides || b->x->passes[pass].n_values;
+}
+
 /* Makes, ahead of a pass, what it can of what those before it gave. */
 static void emit_prepare(struct rows *b, int pass) {
     const struct row_pass *x = &b->x->passes[pass];
-    if (!x->n_values) return;
+    if (!has_prepare(b, pass)) return;
     value_open_function(&b->w, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const", pass);
     struct scope *p = at_row(b, pass, "row", "r");
     for (int i = 0; i < x->n_values; i++) p->text[x->values[i]->id] = NULL; /* not made yet */
     for (int i = 0; i < x->n_values; i++)
         value_put(&b->w, p, x->values[i], arena_printf(arena(b), "r.%s", member(b, x->values[i])));
+    for (int i = 0; i < b->x->n_known; i++) {
+        const struct node *n = b->x->known[i];
+        if (b->x->divides[n->id] && b->x->level[n->id] == pass)
+            value_line(&b->w, "r.%sinverse = fx_inverse(r.%s);", member(b, n), member(b, n));
+    }
     value_close_function(&b->w);
 }
 
@@ -357,6 +375,8 @@ static void emit_scans(struct rows *b) {
                 b->x->passes[pass].reads[b->x->scans[i]->id] ? "true" : "false");
         buf_putc(&table, '}');
     }
+    buf_line(b->w.out, "  static constexpr bool IN_PARTS = %s;  // whether rows are cut in parts",
+        b->l->kernel->parts ? "true" : "false");
     buf_line(b->w.out, "  static constexpr bool SCANNED[%d][%d] = {%s};  // whether a running sum is read in a pass",
         b->x->n_scans, b->x->n_passes + 1, table.s);
     for (int i = 0; i < b->x->n_scans; i++) emit_scan(b, i);
@@ -588,6 +608,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     struct arena *a = &u->cx->arena;
     struct rows b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row};
     b.w = values_open(out, c->graph, l, names, available, &b);
+    b.w.inverse = NEW_ARRAY(a, const char *, c->graph->n_nodes + 1);
     buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;",
         b.x->is_along_rows ? "true" : "false", b.x->stores_elements ? "true" : "false",
         b.x->stores_results ? "true" : "false");
@@ -596,7 +617,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     struct buf prepared;
     buf_init(&prepared, a);
     for (int pass = 0; pass <= b.x->n_passes; pass++)
-        buf_printf(&prepared, "%s%s", pass ? ", " : "", b.x->passes[pass].n_values ? "true" : "false");
+        buf_printf(&prepared, "%s%s", pass ? ", " : "", has_prepare(&b, pass) ? "true" : "false");
     buf_line(b.w.out,
         "  static constexpr bool PREPARES[PASSES + 1] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
@@ -604,11 +625,14 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
         address_product(a, l->axis_names, b.x->rows.axes, b.x->rows.n));
     buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }",
         address_product(a, l->axis_names, b.x->cols.axes, b.x->cols.n));
-    if (l->kernel->parts) /* sums of a pass over one part of a row */
+    if (l->kernel->parts) { /* sums of a pass over one part of a row, or what it adds to a running sum */
+        buf_line(b.w.out, "  FX_DEVICE int parts() const { return fx_row_parts<%d, %d, %d>(rows()); }", l->kernel->parts,
+            l->kernel->part_blocks, l->kernel->part_rows);
         buf_line(b.w.out,
             "  FX_DEVICE unsigned *partial(int pass, index row, int part) const { "
-            "return %s + (((long long)pass * rows() + row) * %d + part) * SUM_WORDS; }",
-            l->buffer_names[c->partition->n_buffers + l->kernel->partial], l->kernel->parts);
+            "return %s + (((long long)pass * rows() + row) * %d + part) * %d; }",
+            l->buffer_names[c->partition->n_buffers + l->kernel->partial], l->kernel->parts, b.x->part_words);
+    }
     emit_held(&b, "frag", "what V adjacent elements hold for the passes", b.x->held, b.x->n_held, true);
     emit_held(&b, "tail", "what the last pass alone reads of them", b.x->tail, b.x->n_tail, false);
     emit_results_type(&b);

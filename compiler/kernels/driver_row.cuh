@@ -5,7 +5,7 @@
    Grid: any; ceil(rows / ROWS) blocks visit every row in one round, ROWS = ACROSS, times V where ALONG_ROWS. V > 1 needs vectors that begin and end on V elements.
    Every sum has one order, given by the shape alone. LANES is a power of two; up to 32, or the whole block where V elements lie along the row. ALONG_ROWS with scans
    a thread's chunks are adjacent elements, so that it adds up its own before lanes tell each other.
-   Shared memory: along the row with more than 32 lanes 64 sets of SUM_WORDS words (and 33 running sums for scans), ALONG_ROWS with several lanes one set a thread (and
+   Shared memory: along the row with more than 32 lanes 64 sets of SUM_WORDS words (and 33 running sums for scans), ALONG_ROWS with several lanes a set for each row of a warp, or of a lane, whichever is less often (and
    V running sums a team and warp). SPREAD: a cluster of blocks shares the rows of a block, each block a part of every row; behind the above two memory barriers and what
    the blocks send each other, 16 sets a row. */
 
@@ -14,6 +14,13 @@ template <int P> struct fx_pass {};
 
 // fx_scan: names running sum I
 template <int I> struct fx_scan {};
+
+// fx_row_parts: in how many parts each of few rows is cut: so many that there are about BLOCKS blocks of so many ROWS, at most MOST; given by the rows alone
+template <int MOST, int BLOCKS, int ROWS>
+FX_DEVICE int fx_row_parts(long long rows) {
+  const long long blocks = (rows + (ROWS - 1)) / ROWS;
+  return blocks * MOST <= BLOCKS ? MOST : blocks >= BLOCKS ? 1 : BLOCKS / (int)blocks;
+}
 
 // fx_step: of a recurrence from h to a h + b; a run of elements is one, whose b is what it gives from 0
 template <class T>
@@ -85,10 +92,13 @@ struct fx_row_share {
   static constexpr int STEP = ALONG_ROWS ? 1 : V;                          // elements of a row in a chunk
   static constexpr int THREADS = LANES * ACROSS, ROWS = ACROSS * SUMS;     // of a block
   static_assert(ALONG_ROWS || LANES <= 32 || ACROSS == 1, "more than a warp shares a row: it must be the block");
+  static constexpr int WITHIN = ACROSS < 32 && 32 % ACROSS == 0 ? LANES < 32 / ACROSS ? LANES : 32 / ACROSS : 1, GROUPS = LANES / WITHIN;  // ALONG_ROWS: lanes of a row in a warp, and such groups
+  static constexpr int SETS = ALONG_ROWS ? GROUPS * ROWS : 64;                                                                         // of sums in shared memory
   static constexpr bool SCANS_DOWN = ALONG_ROWS && PROBLEM::SCANS > 0, AHEAD = SCANS_DOWN && !RESIDENT;
   const PROBLEM &p;                              // the problem
   const index cols;                              // elements of a row
   index begin, end;                              // those of the part at hand
+  int part;                                      // its number
   const int lane, team;                          // this thread's place
   index row;                                     // its first row
   bool is_inside;                                // whether there is such a row; if not, it points at one there is
@@ -97,7 +107,7 @@ struct fx_row_share {
   typename PROBLEM::results r[SUMS];             // what is known of each row
 
   FX_DEVICE fx_row_share(const PROBLEM &problem)
-      : p(problem), cols(problem.cols()), begin(0), end(cols), lane(ALONG_ROWS ? threadIdx.x / ACROSS : threadIdx.x % LANES), team(ALONG_ROWS ? threadIdx.x % ACROSS : threadIdx.x / LANES) {}
+      : p(problem), cols(problem.cols()), begin(0), end(cols), part(0), lane(ALONG_ROWS ? threadIdx.x / ACROSS : threadIdx.x % LANES), team(ALONG_ROWS ? threadIdx.x % ACROSS : threadIdx.x / LANES) {}
 
   FX_DEVICE void start(index first) {
     row = first + (index)team * SUMS;
@@ -106,8 +116,9 @@ struct fx_row_share {
   }
   FX_DEVICE index col(index first, int c) const { return first + (SCANS_DOWN ? lane * CHUNKS + c : (c * LANES + lane) * STEP); }
   FX_DEVICE bool has(index at) const { return is_inside && at < end; }
-  FX_DEVICE void take_part(int part, int parts) {  // whole rounds of the team
-    const long long ROUND = CHUNKS * LANES * STEP, size = (cols + (parts * ROUND - 1)) / (parts * ROUND) * ROUND;
+  FX_DEVICE void take_part(int number, int parts, int whole = CHUNKS * LANES * STEP) {  // so many elements at once, of which there are whole ones
+    const long long each = (long long)parts * whole, size = (cols + (each - 1)) / each * whole;
+    part = number;
     begin = part * size < cols ? (index)(part * size) : cols;
     end = begin + size < cols ? (index)(begin + size) : cols;
   }
@@ -177,7 +188,6 @@ struct fx_row_share {
 #pragma unroll
       for (int v = 0; v < V; ++v) before[v] = so_far[v], so_far[v] = p.combine(fx_scan<I>(), so_far[v], mine[v]);
     } else {
-      constexpr int WITHIN = ACROSS < 32 ? 32 / ACROSS : 1, GROUPS = LANES / WITHIN;  // lanes of a column in a warp, and such groups
       constexpr int WORDS = V * (int)sizeof(T) / 4, PIECE = WORDS < 4 ? WORDS : 4;
       static_assert(LANES % WITHIN == 0, "warps share no columns in part");
       const int within = lane % WITHIN, group = lane / WITHIN;
@@ -222,10 +232,10 @@ struct fx_row_share {
     }
   }
 
-  // running sums I and those after it that pass P reads, down columns: at all chunks
-  template <int P, int I>
+  // running sums I to LAST that pass P reads, down columns: at all chunks
+  template <int P, int I, int LAST = PROBLEM::SCANS>
   FX_DEVICE void scan_down(typename PROBLEM::template scans<V> (&s)[CHUNKS], typename PROBLEM::template scans<SUMS> &carry, index first) {
-    if constexpr (I < PROBLEM::SCANS) {
+    if constexpr (I < LAST) {
       if constexpr (PROBLEM::SCANNED[I][P]) {
         auto &so_far = p.values(fx_scan<I>(), carry);
 #pragma unroll
@@ -247,14 +257,14 @@ struct fx_row_share {
           for (int v = 0; v < V; ++v) p.values(fx_scan<I>(), s[c])[v] = p.combine(fx_scan<I>(), before[v], p.values(fx_scan<I>(), s[c])[v]);
         }
       }
-      scan_down<P, I + 1>(s, carry, first);
+      scan_down<P, I + 1, LAST>(s, carry, first);
     }
   }
 
-  // running sums I and those after it that pass P reads, along the row: at chunk c
-  template <int P, int I>
+  // running sums I to LAST that pass P reads, along the row: at chunk c
+  template <int P, int I, int LAST = PROBLEM::SCANS>
   FX_DEVICE void scan(typename PROBLEM::template scans<V> &s, typename PROBLEM::template scans<SUMS> &carry, int c, index at) {
-    if constexpr (I < PROBLEM::SCANS) {
+    if constexpr (I < LAST) {
       if constexpr (PROBLEM::SCANNED[I][P]) {
         auto &x = p.values(fx_scan<I>(), s);
         auto &so_far = p.values(fx_scan<I>(), carry);
@@ -272,15 +282,31 @@ struct fx_row_share {
         for (int v = 0; v < V; ++v) x[v] = p.combine(fx_scan<I>(), before, x[v]);
         so_far[0] = p.combine(fx_scan<I>(), so_far[0], all);
       }
-      scan<P, I + 1>(s, carry, c, at);
+      scan<P, I + 1, LAST>(s, carry, c, at);
     }
   }
-  template <int I>
+  // what the parts before this one left of running sum I
+  template <int I, class T>
+  FX_DEVICE void scan_parts(T (&so_far)[SUMS]) const {
+    const int each = (part + (LANES - 1)) / LANES, first = lane * each, last = first + each < part ? first + each : part;
+    T mine[SUMS], before[SUMS];
+#pragma unroll
+    for (int s = 0; s < SUMS; ++s) {
+      mine[s] = p.identity(fx_scan<I>());
+      for (int i = first; i < last; ++i) mine[s] = p.combine(fx_scan<I>(), mine[s], fx_words<T>::from(p.partial(PROBLEM::PASSES + I, row + s, i), 1, 0));
+    }
+    if constexpr (ALONG_ROWS) scan_lanes_down<I>(mine, before, so_far);
+    else scan_lanes<I>(mine[0], before[0], so_far[0]);
+  }
+  // running sums ahead of pass P: nothing, or of the first KNOWN those that it reads what earlier parts left
+  template <int I, int P, int KNOWN = PROBLEM::SCANS>
   FX_DEVICE void start_scans(typename PROBLEM::template scans<SUMS> &carry) const {
     if constexpr (I < PROBLEM::SCANS) {
+      auto &so_far = p.values(fx_scan<I>(), carry);
 #pragma unroll
-      for (int s = 0; s < SUMS; ++s) p.values(fx_scan<I>(), carry)[s] = p.identity(fx_scan<I>());
-      start_scans<I + 1>(carry);
+      for (int s = 0; s < SUMS; ++s) so_far[s] = p.identity(fx_scan<I>());
+      if constexpr (PROBLEM::IN_PARTS && I < KNOWN && PROBLEM::SCANNED[I][P]) scan_parts<I>(so_far);
+      start_scans<I + 1, P, KNOWN>(carry);
     }
   }
 
@@ -289,21 +315,28 @@ struct fx_row_share {
   FX_DEVICE void join_lanes(SUM (&a)[SUMS]) const {
     if constexpr (ALONG_ROWS) {
       if constexpr (LANES > 1) {
-        unsigned *slots = (unsigned *)fx_smem();
 #pragma unroll
         for (int s = 0; s < SUMS; ++s) {
-          fx_barrier();  // everyone has read the set before
-          fx_words<SUM>::of(a[s]).put(slots, THREADS, threadIdx.x);
-#pragma unroll 1
-          for (int half = LANES / 2; half > 0; half /= 2) {
-            fx_barrier();  // the sets of this round are there
-            if (lane < half) {
-              p.combine(fx_pass<P>(), a[s], fx_words<SUM>::from(slots, THREADS, threadIdx.x + half * ACROSS));
-              fx_words<SUM>::of(a[s]).put(slots, THREADS, threadIdx.x);
-            }
+#pragma unroll
+          for (int m = ACROSS; m < WITHIN * ACROSS; m *= 2) p.combine(fx_pass<P>(), a[s], fx_from_lane_xor(a[s], m));
+        }
+        if constexpr (GROUPS > 1) {
+          unsigned *slots = (unsigned *)fx_smem();
+          fx_barrier();  // everyone has read the sets before
+          if (lane % WITHIN == 0) {
+#pragma unroll
+            for (int s = 0; s < SUMS; ++s) fx_words<SUM>::of(a[s]).put(slots, SETS, (lane / WITHIN * SUMS + s) * ACROSS + team);
+          }
+          fx_barrier();  // the groups' sets are there
+          for (int i = threadIdx.x; i < ROWS; i += THREADS) {
+            SUM all = fx_words<SUM>::from(slots, SETS, i);
+#pragma unroll 4
+            for (int g = 1; g < GROUPS; ++g) p.combine(fx_pass<P>(), all, fx_words<SUM>::from(slots, SETS, g * ROWS + i));
+            fx_words<SUM>::of(all).put(slots, SETS, i);
           }
           fx_barrier();  // the results are there
-          a[s] = fx_words<SUM>::from(slots, THREADS, team);
+#pragma unroll
+          for (int s = 0; s < SUMS; ++s) a[s] = fx_words<SUM>::from(slots, SETS, s * ACROSS + team);
         }
       }
     } else {
@@ -324,7 +357,7 @@ struct fx_row_share {
 
   // Blocks of a cluster that share a row: the memory barriers are there, in all of them.
   FX_DEVICE void begin_sending() {
-    sent = SENT{fx_shared(fx_smem()) + (ALONG_ROWS ? THREADS : 64) * PROBLEM::SUM_WORDS * 4, 0, 0};
+    sent = SENT{fx_shared(fx_smem()) + SETS * PROBLEM::SUM_WORDS * 4, 0, 0};
     if (threadIdx.x == 0) {
       fx_mbarrier_init(sent.at, 1);
       fx_mbarrier_init(sent.at + 8, 1);
@@ -376,7 +409,7 @@ struct fx_row_share {
   template <int P, bool IS_FETCHED = false, class SUM>
   FX_DEVICE void fold(SUM (&a)[SUMS]) {
     typename PROBLEM::template scans<SUMS> carry;
-    start_scans<0>(carry);
+    start_scans<0, P>(carry);
     if (AHEAD) fetch(f, begin);
 #pragma unroll 1
     for (index first = begin; first < end; first += CHUNKS * LANES * STEP) {
@@ -417,18 +450,49 @@ struct fx_row_share {
     }
   }
 
-  // the same for one part of the row: the sums of passes before PASS come from memory, those of PASS go there
-  template <int P, int PASS, int PARTS>
-  FX_DEVICE void reduce_part(int part) {
+  // what the part at hand adds to running sum I, of which pass P reads elements
+  template <int P, int I>
+  FX_DEVICE void scan_part() {
+    typename PROBLEM::template scans<SUMS> carry;
+    start_scans<0, P, I>(carry);
+    if (AHEAD) fetch(f, begin);
+#pragma unroll 1
+    for (index first = begin; first < end; first += CHUNKS * LANES * STEP) {
+      if (!AHEAD) fetch(f, first);
+      round_ahead next;
+      if (AHEAD) fetch(next.f, first + CHUNKS * LANES * STEP);
+      typename PROBLEM::template scans<V> sums[SCANS_DOWN ? CHUNKS : 1];
+      if constexpr (SCANS_DOWN) {
+        scan_down<P, 0, I + 1>(sums, carry, first);
+      } else {
+#pragma unroll
+        for (int c = 0; c < CHUNKS; ++c) scan<P, 0, I + 1>(sums[0], carry, c, col(first, c));
+      }
+      if (AHEAD) turn(next);
+    }
+    auto &all = p.values(fx_scan<I>(), carry);
+#pragma unroll
+    for (int s = 0; s < SUMS; ++s) {
+      const auto sum = all[s];
+      if (is_inside && lane == 0) fx_words<decltype(p.identity(fx_scan<I>()))>::of(sum).put(p.partial(PROBLEM::PASSES + I, row + s, part), 1, 0);
+    }
+  }
+
+  // the same for one part of the row: the sums of passes before PASS come from memory, those of PASS go there; or, SCAN being the number of a running sum, what the part
+  // adds to that
+  template <int P, int PASS, int SCAN>
+  FX_DEVICE void reduce_part() {
     prepare<P>();
-    if constexpr (P < PROBLEM::PASSES && P <= PASS) {
+    if constexpr (P == PASS && SCAN >= 0) {
+      scan_part<P, SCAN>();
+    } else if constexpr (P < PROBLEM::PASSES && P <= PASS) {
       typedef decltype(p.identity(fx_pass<P>())) sum;
       sum a[SUMS];
 #pragma unroll
       for (int s = 0; s < SUMS; ++s) {
         a[s] = p.identity(fx_pass<P>());
         if constexpr (P < PASS) {
-          for (int i = lane; is_inside && i < PARTS; i += LANES) p.combine(fx_pass<P>(), a[s], fx_words<sum>::from(p.partial(P, row + s, i), 1, 0));
+          for (int i = lane; is_inside && i < p.parts(); i += LANES) p.combine(fx_pass<P>(), a[s], fx_words<sum>::from(p.partial(P, row + s, i), 1, 0));
         }
       }
       if constexpr (P == PASS) fold<P>(a);
@@ -438,7 +502,7 @@ struct fx_row_share {
         if (P < PASS) p.finish(fx_pass<P>(), r[s], a[s]);
         else if (is_inside && lane == 0) fx_words<sum>::of(a[s]).put(p.partial(P, row + s, part), 1, 0);
       }
-      reduce_part<P + 1, PASS, PARTS>(part);
+      reduce_part<P + 1, PASS, SCAN>();
     }
   }
 
@@ -453,7 +517,7 @@ struct fx_row_share {
     typedef typename PROBLEM::template tail<V> tail;
     constexpr bool ALL = CHUNKS * sizeof(tail) <= 64;
     typename PROBLEM::template scans<SUMS> carry;
-    start_scans<0>(carry);
+    start_scans<0, PROBLEM::PASSES>(carry);
     if (AHEAD) fetch(f, begin);
 #pragma unroll 1
     for (index first = begin; first < end; first += CHUNKS * LANES * STEP) {
@@ -545,7 +609,7 @@ struct fx_row_share {
   FX_DEVICE void store_beside(SIDES (&a)[KEPT], index run, bool is_first) {
     typedef typename PROBLEM::template tail<V> tail;
     typename PROBLEM::template scans<SUMS> carry;
-    start_scans<0>(carry);
+    start_scans<0, PROBLEM::PASSES>(carry);
 #pragma unroll 1
     for (index at_round = begin; at_round < end; at_round += CHUNKS * LANES * STEP) {
       if (!RESIDENT) fetch(f, at_round);
@@ -620,22 +684,25 @@ FX_DEVICE void fx_row_runs(const PROBLEM &p) {
   }
 }
 
-// fx_row_part: pass PASS over rows that are too few to occupy the GPU, each cut in PARTS; the grid is PARTS times that of whole rows
-template <int PASS, int PARTS, bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+// fx_row_part: pass PASS over rows that are too few to occupy the GPU, each cut in parts, or what the parts add to running sum SCAN of that pass; the grid is that of
+// whole rows times the parts, where nothing but results is stored that of whole rows
+template <int PASS, int SCAN, bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
 FX_DEVICE void fx_row_part(const PROBLEM &p) {
   typedef typename PROBLEM::index index;
   typedef fx_row_share<false, V, CHUNKS, LANES, ACROSS, PROBLEM> pass;
-  const long long blocks = ((long long)p.rows() + (pass::ROWS - 1)) / pass::ROWS * PARTS;
+  constexpr bool READS = PASS < PROBLEM::PASSES || SCAN >= 0 || PROBLEM::STORES_ELEMENTS;
+  constexpr int WHOLE = PROBLEM::ALONG_ROWS ? 64 : 1024;  // of elements of a part: the same in all launches, whatever their entries
+  const int parts = READS ? p.parts() : 1;
+  const long long blocks = ((long long)p.rows() + (pass::ROWS - 1)) / pass::ROWS * parts;
   for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {
-    const int part = (int)(block % PARTS);
     pass w(p);
-    w.start((index)(block / PARTS * pass::ROWS));
-    w.take_part(part, PARTS);
-    w.template reduce_part<0, PASS, PARTS>(part);
-    if constexpr (PASS == PROBLEM::PASSES) {
+    w.start((index)(block / parts * pass::ROWS));
+    w.take_part((int)(block % parts), parts, WHOLE);
+    w.template reduce_part<0, PASS, SCAN>();
+    if constexpr (PASS == PROBLEM::PASSES && SCAN < 0) {
       if constexpr (PROBLEM::STORES_ELEMENTS) w.store();
       if constexpr (PROBLEM::STORES_RESULTS)
-        if (part == 0) w.store_results();
+        if (w.part == 0) w.store_results();
     }
     fx_barrier();  // everyone has read the last sums of this part
   }

@@ -46,12 +46,18 @@ struct fx_f8e4m3 {
 FX_DEVICE float fx_to_float(fx_f8e4m3 x) { return fx_small_to_f32<4, 3, false>(x.bits); }
 template <> FX_DEVICE fx_f8e4m3 fx_from_float<fx_f8e4m3>(float x) { return fx_f8e4m3{fx_f32_to_small<4, 3, 0x7e, 0x7f>(x)}; }
 
+// fx_round_f8e4m3: fx_from_float of it, by the instruction
+FX_DEVICE fx_f8e4m3 fx_round_f8e4m3(float x) { return fx_f8e4m3{fx_f32_to_e4m3(x)}; }
+
 // fx_f8e5m2: a float of 8 bits, 5 of exponent and 2 of mantissa, and its conversions
 struct fx_f8e5m2 {
   unsigned char bits;  // as stored
 };
 FX_DEVICE float fx_to_float(fx_f8e5m2 x) { return fx_small_to_f32<5, 2, true>(x.bits); }
 template <> FX_DEVICE fx_f8e5m2 fx_from_float<fx_f8e5m2>(float x) { return fx_f8e5m2{fx_f32_to_small<5, 2, 0x7b, 0x7e>(x)}; }
+
+// fx_round_f8e5m2: fx_from_float of it, by the instruction
+FX_DEVICE fx_f8e5m2 fx_round_f8e5m2(float x) { return fx_f8e5m2{fx_f32_to_e5m2(x)}; }
 
 // fx_fields: V adjacent fields of BITS bits, in the words that have them: V fields of one word, or those of several whole ones, which lie aligned where ALIGNED
 template <int V, bool ALIGNED, class WORD, int BITS, bool SIGNED, bool MSB>

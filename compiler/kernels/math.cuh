@@ -20,6 +20,20 @@ FX_DEVICE float fx_small_to_float(fx_bits_of<WIDTH> x, int y = 0) {
   return fmaf(fx_from_bits(fx_and_or(half, ((1u << WIDTH) - 1) << low, 0x4b000000u)), unit, -(8388608.0f * unit + fx_small_to_float(y)));
 }
 
+// fx_inverse: the nearest to 1 / d, for fx_divided; NaN where that is to divide anew
+FX_DEVICE float fx_inverse(float d) { return fabsf(d) >= 0x1p-40f && fabsf(d) <= 0x1p40f ? 1.0f / d : fx_from_bits(0x7fc00000u); }
+
+// fx_divided: x / d, rounded correctly, inverse being fx_inverse(d)
+// x * inverse is within 1.5 ulp, the first correction within one, and the second, of such a quotient by the nearest inverse, rounds as the quotient does (Markstein): no remainder is
+// inexact where the quotient is at least 2^-60, and so x at least 2^-100. What is less, overflows, or is no number is divided anew, but for 0.
+FX_DEVICE float fx_divided(float x, float d, float inverse) {
+  const float first = x * inverse;
+  float q = fmaf(fmaf(-first, d, x), inverse, first);
+  q = fmaf(fmaf(-q, d, x), inverse, q);
+  if (!(fabsf(q) >= 0x1p-60f)) q = first == 0.0f && x == 0.0f ? first : x / d;
+  return q;
+}
+
 // fx_gelu: x Phi(x), the erf form; within 7e-7 for |x| <= 4, within 1.1e-5 in the farther negative tail
 // With a = |x|, gelu(x) = max(x, 0) - a Phi(-a), and Phi(-a) = exp(-a a / 2) t P(t), t = 1 / (1 + 0.305 a); P is a weighted least-squares fit driven to the
 // minimax of the relative error, 9.5e-8 on a in [0, 13.3], below which the result is 0. The tail's error is that of an exponent which reaches -126.

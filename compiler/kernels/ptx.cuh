@@ -182,6 +182,20 @@ FX_DEVICE unsigned fx_pack_bf16(float lo, float hi) {
   return word;
 }
 
+// fx_f32_to_e4m3: x rounded to the nearest f8e4m3, ties to even, infinities too to the largest one; from sm_89 on
+FX_DEVICE unsigned char fx_f32_to_e4m3(float x) {
+  unsigned short two;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(two) : "f"(0.0f), "f"(x));
+  return (unsigned char)two;
+}
+
+// fx_f32_to_e5m2: likewise f8e5m2
+FX_DEVICE unsigned char fx_f32_to_e5m2(float x) {
+  unsigned short two;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(two) : "f"(0.0f), "f"(x));
+  return (unsigned char)two;
+}
+
 // fx_load_words: N adjacent words; 1, 2 or a multiple of 4, aligned to 4, 8 or 16 bytes
 template <int N>
 FX_DEVICE void fx_load_words(unsigned (&w)[N], const void *p) {

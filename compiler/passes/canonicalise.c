@@ -275,7 +275,17 @@ static struct node *rewrite(void *state, struct graph *out, const struct node *o
     return graph_add(out, n);
 }
 
+/* A store rounds as a cast to its dtype does: y = bf16(x) -> y = x, y stored as bf16. */
+static struct node *as_stored(const struct graph *g, const struct output *out) {
+    struct node *n = out->value;
+    bool is_rounded = n->kind == N_CAST && n->to == g->kernel->params[out->param].dtype && fx_is_float(n->to) &&
+                      fx_dtype_bits(n->to) <= 16 && n->args[0]->dtype == n->dtype && n->args[0]->kind == N_OP;
+    return is_rounded ? n->args[0] : n;
+}
+
 struct graph *pass_canonicalise(const struct graph *g) {
     struct rewrite w = {.g = graph_like(g)};
-    return graph_rewrite(g, w.g, rewrite, &w);
+    struct graph *out = graph_rewrite(g, w.g, rewrite, &w);
+    for (int i = 0; i < out->n_outputs; i++) out->outputs[i].value = as_stored(out, &out->outputs[i]);
+    return out;
 }

@@ -74,8 +74,8 @@ void launch_grid(struct terms *x, const struct scheduled_graph *c, const struct 
         terms_size(x, k, l->kernel->row->rows.axes, l->kernel->row->rows.n);
         terms_constant(x, f->tile_m);
         terms_op(x, FX_T_CDIV);
-        if (l->kernel->parts) {
-            terms_constant(x, l->kernel->parts);
+        if (l->kernel->parts && row_stage_reads(l->kernel->row, &l->kernel->row->stages[l->kernel->pass])) {
+            row_parts(x, k, l->kernel);
             terms_op(x, FX_T_MUL);
         }
         terms_constant(x, f->spread ? (1 << 30) / f->spread : 1 << 30);

@@ -178,8 +178,9 @@ static void add_entries(const struct facts *f, struct receipt_launch *l, const s
  * another. */
 static double share_of(const struct scheduled *s, double memory_seconds) {
     if (!s->parts) return scheduled_estimate(s);
-    bool reads_rows = s->pass < s->row->n_passes || s->row->stores_elements;
-    return reads_rows ? s->seconds / (s->row->n_passes + s->row->stores_elements) : memory_seconds;
+    int n = 0;
+    for (int i = 0; i < s->row->n_stages; i++) n += row_stage_reads(s->row, &s->row->stages[i]);
+    return row_stage_reads(s->row, &s->row->stages[s->pass]) ? s->seconds / n : memory_seconds;
 }
 
 /* Whether phase p leaves something for later ones: a buffer, or the sums of a pass that is not its program's last. */

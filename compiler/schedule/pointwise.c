@@ -5,6 +5,7 @@
 
 #include "graph/operand.h"
 #include "schedule/schedule.h"
+#include "schedule/traffic.h"
 
 bool schedule_pointwise_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 void schedule_pointwise_price(const struct graph *, const struct partition *, struct scheduled *);
@@ -236,4 +237,6 @@ void schedule_pointwise_price(const struct graph *g, const struct partition *p, 
                     (arch_all_cycles(m) * INSTRUCTIONS_PER_CYCLE);
     if (s->seconds < computing) s->seconds = computing;
     if (s->seconds < turning) s->seconds = turning;
+    double apart = f.turns > FEW_TURNS ? 2 * traffic_seconds(g, p, s) : 0; /* lanes walk apart: each reads parts of sectors */
+    if (s->seconds < apart) s->seconds = apart;
 }

@@ -24,6 +24,7 @@ static const struct team kept_rows[] = {
     {32, 8, 4, true, 0, false, false, 0},
     {512, 1, 1, true, 0, false, false, 1},
     {512, 1, 2, true, 0, false, false, 1},
+    {1024, 1, 2, true, 0, false, false, 1},
     {128, 1, 4, true, 0, false, false, 0},
     {256, 1, 4, true, 0, false, false, 0},
     {256, 1, 4, true, 0, false, true, 4},
@@ -31,6 +32,7 @@ static const struct team kept_rows[] = {
     {512, 1, 8, true, 0, false, true, 4},
     {512, 1, 4, true, 0, false, false, 0},
     {512, 1, 8, true, 0, false, false, 0},
+    {512, 1, 16, true, 0, false, false, 0},
     {512, 1, 4, false, 0, false, true, 4},
     {512, 1, 4, false, 0, false, false, 0},
 };
@@ -63,6 +65,7 @@ static const struct team columns_read[] = {
     {256, 2, 4, false, 0, false, false, 0},
 };
 static const struct team parted_rows[] = {{512, 1, 4, false, 0, false, false, 0}};
+static const struct team parted_scans[] = {{256, 1, 4, false, 0, false, false, 0}};
 static const struct team parted_columns[] = {
     {32, 8, 4, false, 0, true, false, 0},
     {128, 2, 4, false, 0, false, false, 0},
@@ -136,20 +139,17 @@ enum {
     MOST_WORDS = 64,          /* of registers for what a thread holds of its row */
     WORK_WORDS = 56,          /* what it computes with beside that */
     MOST_SHARED = 96 * 1024,
+    SECTORS = 32,             /* bytes that lanes beside each other are to read of memory */
     SPREAD = 8,               /* blocks of a cluster that shares rows */
 };
 
 static int bytes_of(const struct tensor *t) { return fx_dtype_bits(t->dtype) / 8; }
 
-static int words_of_scan(const struct node *n) {
-    return (n->reduction == RED_RECUR ? 2 : 1) * fx_dtype_bits(n->dtype) / 32;
-}
-
 /* Words of the running sum that takes most. */
 static int widest_scan(const struct row_program *x) {
     int most = 0;
     for (int i = 0; i < x->n_scans; i++)
-        if (words_of_scan(x->scans[i]) > most) most = words_of_scan(x->scans[i]);
+        if (row_scan_words(x->scans[i]) > most) most = row_scan_words(x->scans[i]);
     return most;
 }
 
@@ -192,7 +192,7 @@ static int chunk_words(const struct row_program *x, int v) {
  * the next round. */
 static int scan_chunk_words(const struct row_program *x, int v) {
     int words = chunk_words(x, v);
-    for (int i = 0; i < x->n_scans; i++) words += v * words_of_scan(x->scans[i]);
+    for (int i = 0; i < x->n_scans; i++) words += v * row_scan_words(x->scans[i]);
     return words;
 }
 
@@ -208,15 +208,16 @@ static int run_words(const struct graph *g, const struct group *r, int v) {
 static int smem_bytes(
     const struct graph *g, const struct scheduled *s, const struct team *t, int v) {
     const struct row_program *x = s->row;
-    int sums = 0;
-    if (x->is_along_rows) sums = t->lanes > 1 ? t->lanes * t->across * x->sum_words * 4 : 0;
+    int sums = 0, within = t->across < 32 && 32 % t->across == 0 ? 32 / t->across : 1; /* lanes of a column in a warp */
+    if (within > t->lanes) within = t->lanes;
+    int sets = t->lanes / within * t->across * v;
+    if (x->is_along_rows) sums = t->lanes > 1 ? sets * x->sum_words * 4 : 0;
     else if (t->lanes > 32) sums = 64 * x->sum_words * 4;
-    int within = t->across < 32 ? 32 / t->across : 1; /* lanes of a column in a warp */
     int slots = x->is_along_rows ? t->lanes > 1 ? t->lanes / within * t->across * v : 0 : t->lanes > 32 ? 33 : 0;
     slots *= 4 * (widest_scan(x) == 1 ? 2 : widest_scan(x));
     if (t->is_spread) { /* two memory barriers, and in turns the sets of all blocks */
-        int sets = x->is_along_rows ? t->lanes * t->across : 64, rows = t->across * (x->is_along_rows ? v : 1);
-        return (sets + 2 * SPREAD * rows) * x->sum_words * 4 + 16;
+        int rows = t->across * (x->is_along_rows ? v : 1);
+        return ((x->is_along_rows ? sets : 64) + 2 * SPREAD * rows) * x->sum_words * 4 + 16;
     }
     if (x->run && t->across > 1) { /* what teams have of the same columns */
         int joined = t->lanes * t->across * run_words(g, s->group, v) * 4;
@@ -279,9 +280,37 @@ static void add_config(
                    : "any size");
 }
 
+/* Bytes of memory that lanes of team t beside each other read, where V elements lie across rows. */
+static int adjacent_bytes(const struct scheduled *s, const struct team *t, int v) {
+    int bytes = 4;
+    for (int i = 0; i < s->row->n_held; i++)
+        if (bytes_of(&s->row->held[i]) < bytes) bytes = bytes_of(&s->row->held[i]);
+    return t->across * v * bytes;
+}
+
+/* Team t with more rows across, so that its threads read whole sectors. */
+static struct team widened(const struct scheduled *s, const struct team *t, int v) {
+    struct team out = *t;
+    while (adjacent_bytes(s, &out, v) < SECTORS && out.lanes > 8) out.across *= 2, out.lanes /= 2;
+    return out;
+}
+
+/* Across rows, teams that hold their rows: first those that read whole sectors, then those that read half of each and
+ * hold more. Of the others those that want a grid are widened. */
+static void add_across(const struct graph *g, struct scheduled *s, const struct team *t, int n, int v, bool is_aligned) {
+    for (int kind = 0; kind < 3; kind++)
+        for (int i = 0; i < n; i++) {
+            bool is_wide = kind == 0 || (kind == 2 && t[i].wants_grid && !t[i].is_spread);
+            const struct team team = is_wide ? widened(s, &t[i], v) : t[i];
+            if (t[i].is_resident != (kind < 2) || (kind == 1 && 2 * adjacent_bytes(s, &team, v) < SECTORS)) continue;
+            if (smem_bytes(g, s, &team, v) <= MOST_SHARED) add_config(g, s, &team, v, is_aligned, true);
+        }
+}
+
 static void add_teams(const struct graph *g, struct scheduled *s, const struct team *t, int n, int v) {
     for (int aligned = v > 1; aligned >= 0; aligned--)
-        for (int i = 0; i < n; i++)
+        if (s->row->is_along_rows) add_across(g, s, t, n, aligned ? v : 1, aligned);
+        else for (int i = 0; i < n; i++)
             if (smem_bytes(g, s, &t[i], v) <= MOST_SHARED) add_config(g, s, &t[i], aligned ? v : 1, aligned, true);
     int last = n - 1;
     while (last > 0 && (t[last].is_resident || smem_bytes(g, s, &t[last], 1) > MOST_SHARED)) last--;
@@ -300,7 +329,26 @@ static bool has_few_rows(const struct graph *g, const struct scheduled *s, int v
     const struct row_program *x = s->row;
     double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
     if (rows < FEW_ROWS && is_long(g, x)) return true;
-    return x->is_along_rows && rows * SPREAD < g->cx->arch->sms * 4.0 * v && cols >= PARTS * 64.0;
+    const double across = 8 * v < SECTORS / 4 ? SECTORS / 4 : 8 * v; /* rows of a block */
+    return x->is_along_rows && rows / across < g->cx->arch->sms / (x->n_scans ? 2.0 : 2.0 * SPREAD) && cols >= PARTS * 64.0;
+}
+
+/* How many parts: a few blocks for each SM, since in launches that read elements every block adds up all parts of the
+ * sums before; more where only results are left to compute. */
+static void choose_parts(const struct graph *g, struct scheduled *s) {
+    const struct row_program *x = s->row;
+    int reading = 0;
+    for (int i = 0; i < x->n_stages; i++) reading += row_stage_reads(x, &x->stages[i]);
+    bool is_fixed = true;
+    for (int i = 0; i < x->rows.n; i++) is_fixed &= g->kernel->axes[x->rows.axes[i]].extent >= 0;
+    for (int i = 0; i < s->n_configs; i++)
+        if (s->configs[i].min_blocks == 1 && s->configs[i].block <= 512) s->configs[i].min_blocks = 2;
+    s->part_rows = s->configs[0].tile_m;
+    int held = s->configs[0].min_blocks, wanted = (reading > 1 ? 1024 : 2048) / s->configs[0].block;
+    s->part_blocks = g->cx->arch->sms * (reading > 1 && held < wanted ? held : wanted);
+    double blocks = (nominal_size(g, x->rows.axes, x->rows.n) + s->part_rows - 1) / s->part_rows;
+    if (is_fixed && blocks >= 1 && s->part_blocks / (int)blocks < s->parts) s->parts = s->part_blocks / (int)blocks;
+    if (s->parts < 1) s->parts = 1;
 }
 
 bool schedule_row_configure(
@@ -315,14 +363,16 @@ bool schedule_row_configure(
         TEAMS(run_rows);
         return *why_not = "sums that shared memory does not hold", s->n_configs > 0;
     }
-    if (x->n_passes && !x->n_scans && has_few_rows(g, s, v)) s->parts = PARTS;
+    if ((x->n_passes || x->n_scans) && has_few_rows(g, s, v)) s->parts = PARTS;
     if (s->block) {
         struct team t[8];
         int n = teams_of_block(s, is_read_again, s->block, t);
         add_teams(g, s, t, n, v);
+        if (s->parts && s->n_configs) choose_parts(g, s);
         return *why_not = "sums that shared memory does not hold", s->n_configs > 0;
     }
     if (s->parts && x->is_along_rows) TEAMS(parted_columns);
+    else if (s->parts && x->n_scans) TEAMS(parted_scans);
     else if (s->parts) TEAMS(parted_rows);
     else if (x->is_along_rows && x->n_scans && is_read_again) TEAMS(scan_columns_again);
     else if (x->is_along_rows && x->n_scans) TEAMS(scan_columns);
@@ -333,6 +383,7 @@ bool schedule_row_configure(
     if (!s->n_configs) s->parts = 0; /* sums that shared memory does not hold */
     if (!s->n_configs && x->is_along_rows) TEAMS(down_columns);
     if (!s->n_configs) TEAMS(narrow_rows);
+    if (s->parts) choose_parts(g, s);
 #undef TEAMS
     return true;
 }
@@ -406,7 +457,9 @@ void schedule_row_price(const struct graph *g, const struct partition *p, struct
     double lanes = x->is_along_rows ? 8 : 8 * (s->configs[0].is_aligned ? s->configs[0].vector : 1);
     double padded = cols < lanes ? lanes : cols; /* lanes without an element idle */
     double ops = rows * (padded * element_ops(g, p, s) * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
-    if (s->parts) s->bytes *= x->n_passes + x->stores_elements;
+    int reading = 0;
+    for (int i = 0; i < x->n_stages; i++) reading += row_stage_reads(x, &x->stages[i]);
+    if (s->parts) s->bytes *= reading;
     const struct arch *m = g->cx->arch;
     const struct config *f = config_for(s, rows, cols, m->sms);
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE);

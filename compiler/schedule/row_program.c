@@ -193,6 +193,11 @@ static void find_passes(
         struct row_pass *next = &x->passes[x->level[i]];
         if (is_row_value[i]) PUSH(a, next->values, next->n_values) = n;
         if (is_row_value[i] || (n->kind == N_REDUCE && is_row_step(r, n))) PUSH(a, x->known, x->n_known) = n;
+        for (int w = 0; w <= x->n_passes; w++) /* a quotient of elements */
+            if (x->passes[w].elements[i] && x->is_element[i] && node_is_op(n, O_DIV) && n->dtype == FX_F32) {
+                const struct node *d = n->args[1];
+                x->divides[d->id] |= is_row_value[d->id] || (d->kind == N_REDUCE && is_row_step(r, d));
+            }
     }
 }
 
@@ -280,12 +285,52 @@ static int sum_words(const struct row_pass *pass) {
     return words;
 }
 
+int row_scan_words(const struct node *n) {
+    return (n->reduction == RED_RECUR ? 2 : 1) * fx_dtype_bits(n->dtype == FX_BOOL ? FX_I32 : n->dtype) / 32;
+}
+
+/* What a running sum has to begin with is added up ahead of the first pass that reads it. */
+static void list_stages(struct arena *a, struct row_program *x) {
+    bool *is_known = NEW_ARRAY(a, bool, x->n_scans + 1);
+    x->part_words = x->sum_words;
+    for (int w = 0; w <= x->n_passes; w++) {
+        for (int i = 0; i < x->n_scans; i++) {
+            if (is_known[i] || !x->passes[w].reads[x->scans[i]->id]) continue;
+            is_known[i] = true;
+            PUSH(a, x->stages, x->n_stages) = (struct row_stage){w, i};
+        }
+        PUSH(a, x->stages, x->n_stages) = (struct row_stage){w, -1};
+    }
+    for (int i = 0; i < x->n_scans; i++)
+        if (row_scan_words(x->scans[i]) > x->part_words) x->part_words = row_scan_words(x->scans[i]);
+    x->part_words += x->part_words % 2;
+}
+
+bool row_stage_reads(const struct row_program *x, const struct row_stage *s) {
+    return s->pass < x->n_passes || s->scan >= 0 || x->stores_elements;
+}
+
+void row_parts(struct terms *t, const struct kernel *k, const struct scheduled *s) {
+    terms_constant(t, s->parts);
+    terms_constant(t, s->part_blocks);
+    terms_size(t, k, s->row->rows.axes, s->row->rows.n);
+    terms_constant(t, s->part_rows);
+    terms_op(t, FX_T_CDIV);
+    terms_constant(t, 1);
+    terms_op(t, FX_T_MAX);
+    terms_op(t, FX_T_DIV);
+    terms_constant(t, 1);
+    terms_op(t, FX_T_MAX);
+    terms_op(t, FX_T_MIN);
+}
+
 struct row_program *row_analyse(const struct graph *g, const struct partition *p, const struct group *r) {
     struct arena *a = &g->cx->arena;
     struct row_program *x = NEW(a, struct row_program);
     x->level = NEW_ARRAY(a, int, g->n_nodes + 1);
     x->is_element = NEW_ARRAY(a, bool, g->n_nodes + 1);
     x->is_in_space = NEW_ARRAY(a, bool, g->n_nodes + 1);
+    x->divides = NEW_ARRAY(a, bool, g->n_nodes + 1);
     x->held = NEW_ARRAY(a, struct tensor, g->n_nodes + 1);
     x->tail = NEW_ARRAY(a, struct tensor, g->n_nodes + 1);
     choose_labels(g, p, r, x);
@@ -312,5 +357,6 @@ struct row_program *row_analyse(const struct graph *g, const struct partition *p
         if (row_stores_elements(g, p, r, &r->stores[s])) x->stores_elements = true;
         else x->stores_results = true;
     }
+    list_stages(a, x);
     return x;
 }

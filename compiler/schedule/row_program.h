@@ -15,6 +15,11 @@ struct row_pass { /* over a row: it ends in reductions, or stores elements */
     int n_ends, n_values;
 };
 
+struct row_stage { /* of a row program whose rows are cut in parts: a launch of it */
+    int pass;
+    int scan; /* which running sum the parts add up, for pass and those after it to begin with; -1: it is the pass */
+};
+
 struct row_program {
     struct axis_list rows, cols; /* the labels of the group and those it reduces, each flattened; labels of one element
                                     are left out */
@@ -29,8 +34,11 @@ struct row_program {
     struct node **known;         /* of a row: the results of its reductions, and values that its elements read and that
                                     are the same for all of it, computed once before pass level[] */
     int n_known;
+    bool *divides;               /* by node: it is one of them, of f32, and elements are divided by it */
     struct node **scans;         /* running sums */
     int n_scans;
+    struct row_stage *stages;
+    int n_stages;
     struct tensor *held, *tail;  /* read as vectors along `along`: by passes that reduce or scan; by the last alone */
     int n_held, n_tail;
     int n_kept;
@@ -41,8 +49,15 @@ struct row_program {
     int run_label;               /* then the label of runs */
     struct axis_list runs;       /* and that of all runs flattened: rows, with it in the place of their last label */
     int sum_words;               /* most words that the sums of one pass take, padding included */
+    int part_words;              /* likewise of what a part of a row leaves: of a pass, or to a running sum */
 };
 
+/* Words of a running sum. */
+int row_scan_words(const struct node *n);
+/* Whether stage s of x, which is in parts, reads elements: the last one only where it stores any. */
+bool row_stage_reads(const struct row_program *x, const struct row_stage *s);
+/* The parts that each row of s is cut in. */
+void row_parts(struct terms *t, const struct kernel *k, const struct scheduled *s);
 struct row_program *row_analyse(const struct graph *g, const struct partition *p, const struct group *r);
 /* Whether t lies along the vectors of x: all of `along` as its last labels. */
 bool row_is_along(const struct row_program *x, const struct tensor *t);

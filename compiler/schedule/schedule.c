@@ -216,12 +216,12 @@ static double seconds_of(const struct scheduled *s) { return s->is_once ? s->sec
 
 /* Adds a scheduled group: as a kernel, or one for each pass. */
 static void add_kernels(struct cx *cx, struct scheduled_graph *c, struct scheduled s) {
-    int n_passes = s.parts ? s.row->n_passes + 1 : 1;
+    int n_passes = s.bins && s.parts ? 2 : s.parts ? s.row->n_stages : 1;
     c->seconds += seconds_of(&s);
     s.partial = c->n_partials;
     if (s.parts)
         PUSH(&cx->arena, c->partials, c->n_partials) = (struct partial){&s.row->rows, s.is_once,
-            s.bins ? s.bins->words : s.parts * s.row->n_passes * s.row->sum_words, s.bins};
+            s.bins ? s.bins->words : s.parts * (s.row->n_passes + s.row->n_scans) * s.row->part_words, s.bins};
     for (s.pass = 0; s.pass < n_passes; s.pass++) {
         struct scheduled *each = &PUSH(&cx->arena, c->kernels, c->n_kernels);
         *each = s;

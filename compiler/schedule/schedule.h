@@ -129,7 +129,9 @@ struct scheduled {
     struct chain *chain; /* of a chain: likewise; gemm then has batch, m and n of the result */
     int parts; /* of a row program of few rows: into how many each is cut, each pass being a launch;
                 * 0: rows are whole */
-    int pass;            /* of rows in parts: the pass that this launch ends */
+    int part_rows, part_blocks; /* likewise, where the rows are not known: blocks of so many rows, and how many blocks
+                                 * there are to be; parts is then the most */
+    int pass;            /* of rows in parts: the stage that this launch is; of sums by key 0 or 1 */
     int partial;         /* likewise: the partial sums, in chosen->partials */
     int n_rejected;
     struct rejected *rejected; /* what the other schedules lacked or would have cost, for the receipt */

@@ -148,8 +148,8 @@ static void put_read(struct bytes *b, const struct read *x) {
 /* Of rows in parts, each launch is a pass: it reads what that pass does, the last one only where it stores elements. */
 static const bool *needed_by(const struct graph *g, const struct scheduled *s) {
     if (!s->parts) return NULL;
-    bool reads = s->pass < s->row->n_passes || s->row->stores_elements;
-    return reads ? s->row->passes[s->pass].reads : NEW_ARRAY(&g->cx->arena, bool, g->n_nodes);
+    const struct row_stage *stage = &s->row->stages[s->pass];
+    return row_stage_reads(s->row, stage) ? s->row->passes[stage->pass].reads : NEW_ARRAY(&g->cx->arena, bool, g->n_nodes);
 }
 
 /* The sums of all parts of a sum by key. */
@@ -176,7 +176,7 @@ struct fx_expr traffic_read(const struct graph *g, const struct partition *p, co
     /* Of rows in parts, the sums of the passes before. */
     if (s->bins && s->pass) add_parts(&b, s);
     else if (s->parts && s->pass)
-        bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->pass * s->parts * s->row->sum_words * 32);
+        bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->pass * s->parts * s->row->part_words * 32);
     return bytes_done(&b);
 }
 
@@ -184,8 +184,8 @@ struct fx_expr traffic_written(const struct graph *g, const struct partition *p,
     struct bytes b = {.arena = &g->cx->arena, .kernel = g->kernel};
     if (s->bins && s->parts && !s->pass) add_parts(&b, s);
     if (s->bins && s->parts && !s->pass) return bytes_done(&b);
-    if (s->parts && s->pass < s->row->n_passes) {
-        bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->parts * s->row->sum_words * 32);
+    if (s->parts && s->pass + 1 < s->row->n_stages) {
+        bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->parts * s->row->part_words * 32);
         return bytes_done(&b);
     }
     for (int i = 0; i < s->group->n_stores; i++) {

@@ -521,6 +521,19 @@ inline unsigned short fx_f32_to_bf16(float x) {
   if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fff;
   return (unsigned short)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
+// emu_to_f8: likewise of magnitudes below MOST, to which others are saturated; NaN has all bits but the sign
+template <int FRACTION, int BIAS, unsigned MOST>
+inline unsigned char emu_to_f8(float x) {
+  const unsigned bits = fx_bits(x), magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return 0x7f;
+  constexpr unsigned LEAST = (unsigned)(127 - BIAS + 1) << 23;
+  const unsigned from_bias = magnitude - ((unsigned)(127 - BIAS) << 23);
+  const unsigned r = magnitude < LEAST ? emu_to_small<FRACTION, BIAS>(magnitude)
+                                       : (from_bias + (1u << (22 - FRACTION)) - 1 + (from_bias >> (23 - FRACTION) & 1)) >> (23 - FRACTION);
+  return (unsigned char)((bits >> 24 & 0x80u) | (r > MOST ? MOST : r));
+}
+inline unsigned char fx_f32_to_e4m3(float x) { return emu_to_f8<3, 7, 0x7e>(x); }
+inline unsigned char fx_f32_to_e5m2(float x) { return emu_to_f8<2, 15, 0x7b>(x); }
 inline unsigned fx_pack_f16(float lo, float hi) { return fx_f32_to_f16(lo) | (unsigned)fx_f32_to_f16(hi) << 16; }
 inline unsigned fx_pack_bf16(float lo, float hi) { return fx_f32_to_bf16(lo) | (unsigned)fx_f32_to_bf16(hi) << 16; }
 

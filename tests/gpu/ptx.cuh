@@ -212,6 +212,12 @@ FX_DEVICE void test_pack_f16(const unsigned *x, unsigned *y, unsigned long long 
 // case fx_pack_bf16: ff -> 1, exact
 FX_DEVICE void test_pack_bf16(const unsigned *x, unsigned *y, unsigned long long *) { y[0] = fx_pack_bf16(fx_from_bits(x[0]), fx_from_bits(x[1])); }
 
+// case fx_f32_to_e4m3: f -> 1, exact
+FX_DEVICE void test_f32_to_e4m3(const unsigned *x, unsigned *y, unsigned long long *) { y[0] = fx_f32_to_e4m3(fx_from_bits(x[0])); }
+
+// case fx_f32_to_e5m2: f -> 1, exact
+FX_DEVICE void test_f32_to_e5m2(const unsigned *x, unsigned *y, unsigned long long *) { y[0] = fx_f32_to_e5m2(fx_from_bits(x[0])); }
+
 // case fx_cvt_tf32: f -> 1, exact
 FX_DEVICE void test_cvt_tf32(const unsigned *x, unsigned *y, unsigned long long *) { y[0] = fx_cvt_tf32(x[0]); }
 

@@ -377,3 +377,13 @@ kernel bags(ids: i32[B,L], table: f32[V,D], w: f32[B,L]) -> (y: f32[B,D], z: f32
 }
 test bags { B=5 L=7 V=9 D=33 init: integers(-3,3) ids.init: integers(-1,9) }
 test bags { B=3 L=70 V=300 D=64 init: integers(-3,3) ids.init: integers(-1,300) }
+
+# Elements over a value of their row, rounded as a division is: of any size, of 0, of no number, by what has no inverse to multiply by.
+kernel quotients(x: f32[B,T], s: f32[B]) -> (y: f32[B,T], z: f32[B,T]) {
+  y = x / s
+  z = x / max[T](abs(x))
+}
+test quotients { B=40 T=130 x.init: normal(0,1) tol: exact }
+test quotients { B=9 T=67 x.init: normal(0,1e-30) s.init: normal(0,1e12) tol: exact }
+test quotients { B=9 T=67 x.init: normal(0,1e30) s.init: normal(0,1e-12) tol: exact }
+test quotients { B=9 T=64 x.init: integers(-1,1) s.init: integers(-2,2) tol: exact }

@@ -1,0 +1,50 @@
+# Running sums of few rows, which are cut in parts: what each part adds is a launch ahead of those that read running sums. Parts without elements, and parts that no vector ends with.
+kernel along(x: f32[R=3,K]) -> (y: f32[R,K], g: f32[R,K]) {
+  y = cumsum[K](x)
+  g = cummax[K](x)
+}
+test along { K=0 tol: exact }
+test along { K=1 x.init: integers(-3,3) tol: exact }
+test along { K=1025 x.init: integers(-3,3) tol: exact }
+test along { K=40004 x.init: integers(-3,3) tol: exact }
+test along { K=70001 x.init: integers(-3,3) tol: exact }
+
+# one reads another, and both what a reduction gave
+kernel twice(x: i32[R=2,K]) -> y: i64[R,K] { y = cumsum[K](i64(cumsum[K](x - max[K](x)) % 7)) }
+test twice { K=3000 }
+test twice { K=33003 }
+
+# a pass, a running sum that the pass after it reads, results of rows alone
+kernel between(x: f32[R=2,K]) -> (y: f32[R,K], s: f32[R], at: i64[R]) {
+  c = cumsum[K](x)
+  y = c / sum[K](abs(x))
+  s = max[K](c)
+  at = argmax[K](c)
+}
+test between { K=5000 x.init: integers(-3,3) }
+test between { K=36000 x.init: integers(-3,3) }
+
+# the order of parts counts
+kernel steps(a: f32[R=2,K], x: f32[R,K], h: f32[R]) -> (y: f32[R,K], z: f32[R]) {
+  y = recur[K](a, x, from: h)
+  z = sum[K](recur[K](a, x))
+}
+test steps { K=3001 a.init: uniform(0.5,1) }
+test steps { K=40000 a.init: uniform(0.5,1) }
+
+# down columns
+kernel down(x: f16[K,R=24]) -> y: f32[K,R] { y = cumsum[K](x) }
+test down { K=0 tol: exact }
+test down { K=65 x.init: integers(-3,3) tol: exact }
+test down { K=17000 x.init: integers(-3,3) tol: exact }
+kernel down_steps(a: f32[B=2,K,R=5], x: f32[B,K,R]) -> y: f32[B,K,R] { y = recur[K](a, x) / (1 + sum[K](x * x)) }
+test down_steps { K=700 a.init: uniform(0.5,1) }
+test down_steps { K=18001 a.init: uniform(0.5,1) }
+
+# and their gradients, which run from behind
+kernel weighed(a: f32[R=2,K], x: f32[R,K]) -> (y: f32[R,K], h: f32[R,K]) {
+  y = cumsum[K](x)
+  h = recur[K](a, x)
+}
+kernel weighed_backward = grad(weighed, wrt: a, x)
+test weighed_backward { K=3000 a.init: uniform(0.5,1) }
