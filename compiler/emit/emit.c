@@ -3,6 +3,7 @@
  *
  * In: the unit and its plan. Out: CUDA text. */
 #include "emit/emit.h"
+#include "plan/launch.h"
 #include "schedule/row_program.h"
 
 #include <ctype.h>
@@ -147,17 +148,19 @@ static void put_fields(struct buf *out, const struct launch *l, const bool *is_r
     buf_putc(out, '}');
 }
 
+/* The tensor maps of kernel i of a launch, which stand behind those of the kernels before. */
+static const char *maps_of(struct arena *a, const struct launch *kernels, const struct plan_launch *d, int i) {
+    int first = 0;
+    while (i && first < d->n_maps && d->maps[first].shape != &kernels[i].kernel->gemm) first++;
+    return first ? arena_printf(a, "maps.of + %d", first) : "maps.of";
+}
+
 /* The call of a driver over contractions beside each other: a list of them, from the last one on. */
 static void emit_beside(struct buf *out, const struct scheduled_graph *c, const struct launch *phases,
     const bool *const *is_read, const struct plan_launch *d, int e) {
-    int *maps = NEW_ARRAY(out->arena, int, d->n + 1); /* behind those of each */
-    for (int m = 0, i = -1; m < d->n_maps; m++) {
-        while (i < 0 || d->maps[m].shape != &phases[i].kernel->gemm) i++;
-        maps[i] = m + 1;
-    }
     for (int i = d->n - 1; i >= 0; i--) {
         const struct config *f = &phases[i].kernel->configs[e];
-        const char *own = i ? arena_printf(out->arena, "maps.of + %d", maps[i - 1]) : "maps.of",
+        const char *own = maps_of(out->arena, phases, d, i),
                    *at = f->takes_maps ? own : "nullptr",
                    *rest = i < d->n - 1 ? arena_printf(out->arena, "beside%d", i + 1) : "fx_beside_end()";
         if (i) buf_printf(out, "  const auto beside%d = ", i);
@@ -173,7 +176,7 @@ static void emit_beside(struct buf *out, const struct scheduled_graph *c, const 
 
 /* The call of the driver: the whole of an entry, or one of its phases; is_read: the fields of the struct. */
 static void emit_call(struct buf *out, const struct scheduled_graph *c, const struct launch *l, const bool *is_read,
-    const struct config *f, bool is_phase) {
+    const struct config *f, bool is_phase, const char *maps) {
     const struct scheduled *s = l->kernel;
     const char *index = f->is_small ? "int" : "long long", *aligned = f->is_aligned ? "true" : "false";
     const char *threads = f->block != 256 ? arena_printf(out->arena, ", %d", f->block) : "";
@@ -184,6 +187,7 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
             : s->gemm.is_split ? "gemm_split"
             : s->gemm.is_whole ? "gemm_parts"
             : f->splits_k      ? "gemm_wgmma_cluster"
+            : s->hands_on      ? "gemm_wgmma_inner"
                                : "gemm_wgmma",
             f->engine, l->struct_name);
     else if (f->is_skinny)
@@ -206,7 +210,7 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
             l->struct_name, index);
     else buf_printf(out, "  fx_pointwise<%s, %s%s>(%s<%s>", f->engine, aligned, threads, l->struct_name, index);
     put_fields(out, l, is_read, f);
-    if (f->takes_maps) buf_puts(out, ", maps.of");
+    if (f->takes_maps) buf_printf(out, ", %s", maps);
     if (s->group->contraction && (is_phase || f->takes_maps)) {
         buf_puts(out, ", ");
         put_product(out, c, l, &s->gemm.batch);
@@ -217,8 +221,10 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
 }
 
 /* What keeps phase i from running into the ones before it, and why. */
-static void emit_wait(struct buf *out, const struct scheduled_graph *c, const struct launch *phases, int i) {
+static void emit_wait(
+    struct buf *out, const struct scheduled_graph *c, const struct launch *phases, int i, bool takes_maps) {
     const struct group *before = phases[i - 1].kernel->group;
+    if (takes_maps) buf_puts(out, "  fx_tma_publish_all();  // memory, for the boxes behind\n");
     if (!phases[i].kernel->waits) {
         buf_puts(out, "  fx_barrier();  // everyone in the block is done with its shared memory\n");
         return;
@@ -269,8 +275,9 @@ static void emit_entry(struct buf *out, const struct scheduled_graph *c, const s
     const bool is_beside = phases->n_beside && (f->takes_maps || f->is_skinny);
     if (is_beside) emit_beside(&statements, c, phases, is_read, d, e);
     for (int i = 0; !is_beside && i < d->n; i++) {
-        if (i) emit_wait(&statements, c, phases, i);
-        emit_call(&statements, c, &phases[i], is_read[i], &phases[i].kernel->configs[e], d->n > 1);
+        if (i) emit_wait(&statements, c, phases, i, phases[i].kernel->configs[e].takes_maps);
+        emit_call(&statements, c, &phases[i], is_read[i], &phases[i].kernel->configs[e], d->n > 1,
+            maps_of(out->arena, phases, d, i));
     }
     buf_printf(out, "#if !defined(FX_ONLY) || FX_ONLY == %d\n", d->entries[e].number);
     buf_printf(out, "extern \"C\" __global__ void __launch_bounds__(%d, %d)\n%s(", f->block, f->min_blocks,
@@ -279,7 +286,7 @@ static void emit_entry(struct buf *out, const struct scheduled_graph *c, const s
         buf_puts(out, a ? ", " : "");
         emit_parameter(out, c, phases, d->n, &d->args[a], statements.s);
     }
-    if (f->takes_maps) buf_printf(out, ", const __grid_constant__ fx_tensor_maps<%d> maps", d->n_maps);
+    if (launch_takes_maps(phases, d->n, e)) buf_printf(out, ", const __grid_constant__ fx_tensor_maps<%d> maps", d->n_maps);
     buf_printf(out, ") {\n%s}\n#endif\n\n", statements.s);
 }
 

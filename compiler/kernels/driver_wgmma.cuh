@@ -141,6 +141,9 @@ struct fx_ring {
       fx_mbarrier_init(empty(s), empties);
     }
   }
+  FX_DEVICE void end() const {
+    for (int s = 0; s < 2 * STAGES; ++s) fx_mbarrier_end(barriers + s * 8);
+  }
   FX_DEVICE unsigned address() const { return first + stage * BYTES; }
   FX_DEVICE unsigned full() const { return barriers + stage * 8; }
   FX_DEVICE unsigned empty() const { return empty(stage); }
@@ -589,7 +592,8 @@ struct fx_wgmma_alone {
 };
 
 // fx_gemm_wgmma_beside: computes this block's tile and those a whole grid on, of all problems of a list (beside.cuh) and all `batches`; tiles are fewer than 2**31. The engines of a list have one ring
-template <class LIST>
+// IS_INNER: phases behind this one need the registers as they lie
+template <class LIST, bool IS_INNER = false>
 FX_DEVICE void fx_gemm_wgmma_beside(const LIST &list, long long batches) {
   typedef typename LIST::ENGINE ENGINE;
   typedef fx_wgmma_ring<ENGINE> ring;
@@ -608,7 +612,7 @@ FX_DEVICE void fx_gemm_wgmma_beside(const LIST &list, long long batches) {
   cluster::meet();  // all blocks have their memory barriers
 
   if (group == 0) {
-    fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
+    if constexpr (!IS_INNER) fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
     if (threadIdx.x == 0) {
       fx_wgmma_load_tile<ring> load = {begin};
 #pragma unroll 1
@@ -621,7 +625,7 @@ FX_DEVICE void fx_gemm_wgmma_beside(const LIST &list, long long batches) {
     return;
   }
 
-  fx_take_registers<ENGINE::CONSUMER_REGISTERS>();
+  if constexpr (!IS_INNER) fx_take_registers<ENGINE::CONSUMER_REGISTERS>();
   const int consumer = group - 1;
   const unsigned turn = IS_PINGPONG ? step : 0;
   fx_wgmma_tile<ring, LIST::IS_LAST> tile = {begin, consumer, staging + (consumer * 4 + threadIdx.x / 32 % 4) * STAGING_BYTES, 0, false};
@@ -632,7 +636,7 @@ FX_DEVICE void fx_gemm_wgmma_beside(const LIST &list, long long batches) {
   }
   if (IS_PINGPONG && consumer == 1) {
     tile.ring.skip(blocks.n);
-    fx_named_arrive(1, 256);  // the first consumer goes first
+    if (first < tiles) fx_named_arrive(1, 256);  // the first consumer goes first
   }
 #pragma unroll 1
   for (unsigned number = first + consumer * turn; number < tiles; number += step + turn) {
@@ -653,4 +657,15 @@ FX_DEVICE void fx_gemm_wgmma_beside(const LIST &list, long long batches) {
 template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_gemm_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long long batches) {
   fx_gemm_wgmma_beside(fx_wgmma_alone<ENGINE, PROBLEM>{p, maps}, batches);
+}
+
+// fx_gemm_wgmma_inner: likewise, as a phase of a launch that has others behind it, which have the block's shared memory to themselves
+template <class ENGINE, class PROBLEM>
+FX_DEVICE void fx_gemm_wgmma_inner(const PROBLEM &p, const fx_tensor_map *maps, long long batches) {
+  typedef fx_wgmma_alone<ENGINE, PROBLEM> list;
+  fx_gemm_wgmma_beside<list, true>(list{p, maps}, batches);
+  fx_barrier();  // nobody waits at a memory barrier
+  const unsigned stages = fx_shared(fx_smem());
+  const fx_wgmma_ring<ENGINE> ring = {stages, stages + ENGINE::STAGES * ENGINE::STAGE_BYTES + ENGINE::CONSUMERS * 4 * ENGINE::STAGING_BYTES, 0, 0};
+  if (threadIdx.x == 0) ring.end();
 }

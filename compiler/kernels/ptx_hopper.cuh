@@ -15,6 +15,9 @@ struct fx_tensor_maps {
 // fx_mbarrier_init: a memory barrier of 8 bytes of shared memory: a phase ends with so many arrivals and the bytes expected
 FX_DEVICE void fx_mbarrier_init(unsigned at, int arrivals) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(arrivals) : "memory"); }
 
+// fx_mbarrier_end: the memory barrier is none any more; nobody waits at it, and its memory is free
+FX_DEVICE void fx_mbarrier_end(unsigned at) { asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(at) : "memory"); }
+
 // fx_mbarrier_publish: what was initialised is seen by copies and, behind a barrier, by other threads
 FX_DEVICE void fx_mbarrier_publish() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
@@ -99,6 +102,9 @@ FX_DEVICE void fx_tma_store(const fx_tensor_map *map, unsigned from, const int (
 
 // fx_tma_publish: what the thread wrote to shared memory is seen by the boxes that are stored behind a barrier
 FX_DEVICE void fx_tma_publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// fx_tma_publish_all: what the thread wrote to memory of any kind, and what it sees of others, is ahead of copies that start behind a barrier
+FX_DEVICE void fx_tma_publish_all() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
 // fx_tma_commit: closes the thread's group of stored boxes
 FX_DEVICE void fx_tma_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }

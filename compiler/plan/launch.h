@@ -7,6 +7,8 @@
 /* ---- plan_grid.c ---- */
 /* Whether entries of l's configuration f compute the tiles of several contractions beside each other. */
 bool launch_is_beside(const struct launch *l, const struct config *f);
+/* Whether entry v of a launch of n phases takes tensor maps: some phase does. */
+bool launch_takes_maps(const struct launch *phases, int n, int v);
 /* Tiles, or rows, of configuration f: a block each. */
 void launch_grid(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f);
 /* The blocks of its grid: those that walk over tiles are no more than SMs. */

@@ -204,7 +204,7 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
             .smem = terms_done(&smem),
             .block = f->block,
             .cluster = terms_done(&of_cluster),
-            .takes_maps = f->takes_maps,
+            .takes_maps = launch_takes_maps(phases, d->n, i),
             .starts_early = f->starts_early,
             .kind = kind_of(&leader->kernel->configs[i]),
             .most_local = leader->kernel->group->contraction ? leader->kernel->configs[i].most_local : -1};

@@ -34,6 +34,12 @@ bool launch_is_beside(const struct launch *l, const struct config *f) {
     return l->n_beside > 1 && (f->takes_maps || f->is_skinny);
 }
 
+bool launch_takes_maps(const struct launch *phases, int n, int v) {
+    bool takes = false;
+    for (int i = 0; i < n; i++) takes |= phases[i].kernel->configs[v].takes_maps;
+    return takes;
+}
+
 /* Tiles of a contraction, or of all those beside it; where clusters share operands, as many at a time. */
 static void tiles(struct terms *x, const struct kernel *k, const struct launch *l, const struct config *f) {
     const struct gemm_shape *s = &l->kernel->gemm;

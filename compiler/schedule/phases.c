@@ -12,6 +12,7 @@
 
 #include "schedule/chain_program.h"
 #include "schedule/row_program.h"
+#include "schedule/wgmma.h"
 
 enum {
     SIDE_SHARE = 32,           /* a side product takes at most this part of the bytes of the kernel's tensors, */
@@ -105,8 +106,13 @@ static struct scheduled *configure_for(
     struct cx *cx, const struct scheduled_graph *c, const struct scheduled *s, int block) {
     struct scheduled *t = NEW(&cx->arena, struct scheduled);
     const char *why_not;
-    *t = (struct scheduled){
-        .group = s->group, .schedule = s->schedule, .loads = s->loads, .n_loads = s->n_loads, .block = block};
+    *t = (struct scheduled){.group = s->group,
+        .schedule = s->schedule,
+        .loads = s->loads,
+        .n_loads = s->n_loads,
+        .block = block,
+        .is_phase = true,
+        .hands_on = s->hands_on};
     return s->schedule->configure(c->graph, c->partition, t, &why_not) && schedule_apply_pins(c->graph, t, &why_not)
                ? t
                : NULL;
@@ -172,21 +178,31 @@ static bool drop_skinny(struct scheduled *s) {
     return n < n_all;
 }
 
+/* Whether s, a contraction whose operands come by tensor maps, may stay so as a phase. */
+static bool may_take_maps(const struct scheduled *s) {
+    return s->group->contraction && !s->chain && !s->gemm.is_split && !s->gemm.is_whole && has_maps(s);
+}
+
 /* Gives every kernel of launch j the schedule that it has as a phase, and its price. */
-static bool schedule_phases(struct cx *cx, struct scheduled_graph *c, struct launch_phases j) {
+static bool schedule_phases(struct cx *cx, struct scheduled_graph *c, struct launch_phases j, bool by_maps) {
     for (int i = j.first; i < j.first + j.n; i++) {
         struct scheduled *s = &c->kernels[i], t = *s;
         const char *why_not;
-        bool is_same = s->schedule->as_phase == s->schedule;
-        t.schedule = s->schedule->as_phase;
+        const bool takes_maps = by_maps && may_take_maps(s), is_same = !takes_maps && s->schedule->as_phase == s->schedule;
+        t.schedule = takes_maps ? s->schedule : s->schedule->as_phase;
         t.bytes = 0;
+        t.is_phase = true;
+        t.hands_on = i < j.first + j.n - 1;
         if (!is_same) {
             t.n_configs = 0;
             if (!t.schedule->configure(c->graph, c->partition, &t, &why_not) ||
                 !schedule_apply_pins(c->graph, &t, &why_not))
                 return false;
         }
-        if (!drop_skinny(&t) && is_same) continue;
+        if (!drop_skinny(&t) && is_same) {
+            s->is_phase = t.is_phase, s->hands_on = t.hands_on;
+            continue;
+        }
         t.schedule->price(c->graph, c->partition, &t);
         c->seconds += t.seconds - s->seconds;
         drop_impossible(cx, c, &t);
@@ -197,9 +213,9 @@ static bool schedule_phases(struct cx *cx, struct scheduled_graph *c, struct lau
 
 /* Makes the configurations of launch j parallel: its leader's, with what goes with each. A leader without tiles has
  * teams of BLOCK threads, several to an SM. */
-static bool configure_phases(struct cx *cx, struct scheduled_graph *c, struct launch_phases j) {
+static bool configure_phases(struct cx *cx, struct scheduled_graph *c, struct launch_phases j, bool by_maps) {
     enum { BLOCK = 256 };
-    if (!schedule_phases(cx, c, j)) return false;
+    if (!schedule_phases(cx, c, j, by_maps)) return false;
     int leader = phases_leader(c, j), n = 0;
     const struct scheduled *l = &c->kernels[leader];
     if (!l->group->contraction) l = configure_for(cx, c, l, BLOCK);
@@ -212,7 +228,7 @@ static bool configure_phases(struct cx *cx, struct scheduled_graph *c, struct la
         memcpy(s->configs, configs[i].of, sizeof s->configs);
         s->n_configs = n;
     }
-    return n > 0;
+    return n > 0 && (!by_maps || has_maps(&c->kernels[leader]));
 }
 
 /* ---- joining ---- */
@@ -244,11 +260,14 @@ static bool join(struct cx *cx, struct scheduled_graph *c, int i) {
     struct scheduled *before = NEW_ARRAY(&cx->arena, struct scheduled, j.n);
     double seconds = c->seconds;
     memcpy(before, &c->kernels[j.first], (size_t)j.n * sizeof *before);
-    if (!configure_phases(cx, c, j)) {
+    bool is_done = false;
+    for (int by_maps = 1; by_maps >= 0 && !is_done; by_maps--) {
+        is_done = configure_phases(cx, c, j, by_maps);
+        if (is_done) break;
         memcpy(&c->kernels[j.first], before, (size_t)j.n * sizeof *before);
         c->seconds = seconds;
-        return false;
     }
+    if (!is_done) return false;
     c->launches[i] = j;
     c->n_launches--;
     memmove(&c->launches[i + 1], &c->launches[i + 2], (size_t)(c->n_launches - i - 1) * sizeof *c->launches);

@@ -122,14 +122,16 @@ static int teams_of_block(const struct scheduled *s, bool is_read_again, int blo
         {32, block / 32, 8, true, 0, false, false, 0},
     };
     int n = 0;
-    if (s->parts && !x->is_along_rows) return t[0] = read[2], 1;
+    const bool is_power = (block & (block - 1)) == 0; /* as threads are that add up a row, or scan columns, together */
+    if (s->parts && !x->is_along_rows) return t[0] = read[2], is_power;
+    if (x->is_along_rows && x->n_scans && !is_power) return 0;
     if (x->is_along_rows) {
         for (int i = 0; is_read_again && !s->parts && i < 2; i++) t[n++] = down_kept[i];
         for (int i = s->parts ? 1 : 0; i < 3; i++) t[n++] = down[i];
         return n;
     }
-    for (int i = 0; is_read_again && i < 4; i++) t[n++] = kept[i];
-    for (int i = 0; i < 3; i++) t[n++] = read[i];
+    for (int i = 0; is_read_again && i < (is_power ? 4 : 2); i++) t[n++] = kept[i];
+    for (int i = 0; i < (is_power ? 3 : 2); i++) t[n++] = read[i];
     return n;
 }
 
@@ -367,7 +369,7 @@ bool schedule_row_configure(
     if (s->block) {
         struct team t[8];
         int n = teams_of_block(s, is_read_again, s->block, t);
-        add_teams(g, s, t, n, v);
+        if (n) add_teams(g, s, t, n, v);
         if (s->parts && s->n_configs) choose_parts(g, s);
         return *why_not = "sums that shared memory does not hold", s->n_configs > 0;
     }

@@ -139,6 +139,8 @@ struct scheduled {
     int block;           /* threads a block that configure() is held to, where it is a phase beside others; 0: any */
     bool is_once;        /* it depends on `const` parameters alone, and is computed ahead of all launches */
     bool has_flags;      /* of a chain: its blocks share tiles by tallies, which stand where flags do */
+    bool is_phase;       /* it shares its launch with other phases, */
+    bool hands_on;       /* of which some are behind it */
     bool waits;          /* as a phase: what earlier phases of its launch wrote has to be there, for all blocks */
     int n_configs;
     struct config configs[MAX_VARIANTS];

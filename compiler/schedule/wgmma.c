@@ -215,7 +215,7 @@ static int count_boxes(const struct graph *g, const struct partition *p, const s
     const struct group *r = s->group;
     struct map_axis axes[MAX_MAP_AXES];
     struct footprint f = group_footprint(g, p, r);
-    if (shape->a_dtype == FX_F32 || f.has_loops || f.is_general || r->n_stores > MOST_BOXES) return 0;
+    if (shape->a_dtype == FX_F32 || f.has_loops || f.is_general || r->n_stores > MOST_BOXES || s->hands_on) return 0;
     for (int i = 0, n_rows = 0; i < s->n_loads; i++) {
         bool is_of_rows = false, is_of_columns = false;
         for (int j = 0; j < shape->m.n; j++) is_of_rows |= tensor_axis(&s->loads[i], shape->m.axes[j]) >= 0;
@@ -314,17 +314,29 @@ static const char *roles(const struct graph *g, const struct wgmma_tile *e) {
         e->is_pingpong ? "in turns" : "side by side", cluster);
 }
 
+/* Of a thread that multiplies. */
+static int sums_held(const struct wgmma_tile *e, int n_sums) {
+    return n_sums * e->bm * e->bn / WARPGROUP / (e->is_pingpong ? 1 : e->consumers);
+}
+
 /* Whether a thread has too many sums for what an epilogue that stores boxes holds beside them: vectors over rows, or those
  * over columns and a function. */
 static bool lacks_registers(
     const struct scheduled *s, const struct wgmma_tile *e, int n_sums, double instructions) {
     enum { HELD = 128, OF_A_FUNCTION = 16 };
-    int held = n_sums * e->bm * e->bn / WARPGROUP / (e->is_pingpong ? 1 : e->consumers);
+    const int held = sums_held(e, n_sums);
     bool reads_rows = false;
     for (int i = 0; i < s->n_loads; i++)
         for (int j = 0; j < s->gemm.m.n; j++) reads_rows |= tensor_axis(&s->loads[i], s->gemm.m.axes[j]) >= 0;
     return (reads_rows && (held > HELD || e->consumers > 2)) ||
            (s->n_loads && held > HELD && instructions > OF_A_FUNCTION);
+}
+
+/* As a phase a tile is a block's own, and one that hands on its registers has as many as any other phase. */
+static bool suits_phase(const struct scheduled *s, const struct wgmma_tile *e, int n_sums) {
+    enum { MOST_SUMS = 64 }; /* of a thread */
+    if (!s->is_phase) return true;
+    return !e->splits_k && !e->cluster_m && (!s->hands_on || sums_held(e, n_sums) <= MOST_SUMS);
 }
 
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
@@ -342,9 +354,10 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
             stages = most_stages(g, e, b_tiles, n_sums, slabs = n_boxes, 0);
     }
     if (stages > most) stages = most;
-    if (staged && e->splits_k) return;
+    if (staged && (e->splits_k || s->hands_on)) return;
     if (n_boxes && lacks_registers(s, e, n_sums, instructions)) return;
-    if (n_sums < e->least_sums || n_sums > e->most_sums || (!n_boxes && e->chunk / vector > 32)) return;
+    if (!suits_phase(s, e, n_sums) || n_sums < e->least_sums || n_sums > e->most_sums) return;
+    if (!n_boxes && e->chunk / vector > 32) return;
     const bool is_split = s->gemm.is_split, is_tf32 = !is_split && s->gemm.a_dtype == FX_F32;
     if (is_tf32 && !e->rate_tf32) return;
     if (stages < LEAST_STAGES + is_split) return;
@@ -358,7 +371,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .stores_any = stores_any,
         .takes_maps = true,
         .stores_boxes = n_boxes > 0,
-        .starts_early = true,
+        .starts_early = !s->is_phase,
         .tile_m = e->bm,
         .tile_n = e->bn,
         .tile_k = k,
@@ -416,7 +429,8 @@ static bool configure(const struct graph *g, const struct partition *p, struct s
         .vector = gemm_piece_vector(g, p, s, 8)};
     const struct wgmma_tile *all = s->gemm.is_split ? split_tiles : tiles;
     const int n_tiles = s->gemm.is_split ? sizeof split_tiles / sizeof *tiles : sizeof tiles / sizeof *tiles;
-    if (!s->gemm.is_split) skinny_add(g, p, s, &skinny, true);
+    if (s->is_phase && s->gemm.is_split) return *why_not = "it is a phase beside others", false;
+    if (!s->gemm.is_split && !s->is_phase) skinny_add(g, p, s, &skinny, true);
     int n_skinny = s->n_configs;
     for (int i = 0; i < n_tiles; i++) add_config(g, p, s, &all[i], instructions, false, MOST_STAGES);
     for (int i = 0; i < n_tiles; i++)

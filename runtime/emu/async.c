@@ -37,6 +37,19 @@ static void init_mbarrier(struct fiber *f, unsigned at, int arrivals, const void
     if (f->view.is_watched) watch_signal(f, m->before[0]);
 }
 
+/* Forgets a memory barrier, whose phase has not begun and at which nobody waits. */
+static void end_mbarrier(struct fiber *f, struct mbarrier *m, const void *pc) {
+    struct emu_block *b = f->warp->block;
+    bool is_waited_for = false;
+    for (int i = 0; i < b->n_threads; i++) {
+        const struct fiber *other = &b->warps[0].fibers[i];
+        is_waited_for |= other->state == AT_MBARRIER && other->waits_for == m->at;
+    }
+    if (m->pending != m->arrivals || m->n_bytes != 0 || is_waited_for)
+        machine_fail(machine_now, pc, "ends a memory barrier that is in use");
+    *m = b->mbarriers[--b->n_mbarriers];
+}
+
 /* Ends the phase if nothing is missing: who waits for it goes on. */
 static void end_phase(struct emu_block *b, struct mbarrier *m) {
     if (m->pending > 0 || m->n_bytes != 0) return;
@@ -152,6 +165,7 @@ void call_mbarrier(struct emu_thread *self, enum emu_mbarrier what, unsigned at,
     switch (what) {
     case EMU_MBARRIER_EXPECT: arrive(b, f, m, value, CALLER); break;
     case EMU_MBARRIER_ARRIVE: arrive(b, f, m, 0, CALLER); break;
+    case EMU_MBARRIER_END: end_mbarrier(f, m, CALLER); break;
     default: wait_mbarrier(f, m, value); break;
     }
 }

@@ -35,7 +35,7 @@ enum emu_operation { /* what all lanes of a warp do together */
     EMU_REGISTERS
 };
 
-enum emu_mbarrier { EMU_MBARRIER_INIT, EMU_MBARRIER_EXPECT, EMU_MBARRIER_ARRIVE, EMU_MBARRIER_WAIT };
+enum emu_mbarrier { EMU_MBARRIER_INIT, EMU_MBARRIER_EXPECT, EMU_MBARRIER_ARRIVE, EMU_MBARRIER_WAIT, EMU_MBARRIER_END };
 
 enum emu_access { EMU_READ, EMU_WRITE, EMU_COPY };
 

@@ -352,6 +352,7 @@ template <int N> struct fx_tensor_maps { fx_tensor_map of[N]; };
 inline void fx_mbarrier_init(unsigned at, int arrivals) {
     emu_self->calls->mbarrier(emu_self, EMU_MBARRIER_INIT, at, (unsigned)arrivals);
 }
+inline void fx_mbarrier_end(unsigned at) { emu_self->calls->mbarrier(emu_self, EMU_MBARRIER_END, at, 0); }
 inline void fx_mbarrier_publish() {}
 inline void fx_mbarrier_expect(unsigned at, unsigned bytes) {
     emu_self->calls->mbarrier(emu_self, EMU_MBARRIER_EXPECT, at, bytes);
@@ -392,6 +393,7 @@ template <int RANK> inline void fx_tma_store(const fx_tensor_map *map, unsigned 
   emu_self->calls->send(emu_self, from, map, at, RANK);
 }
 inline void fx_tma_publish() {}
+inline void fx_tma_publish_all() {}
 inline void fx_tma_commit() { emu_self->calls->sent(emu_self, -1); }
 template <int N> inline void fx_tma_wait() { emu_self->calls->sent(emu_self, N); }
 inline void fx_named_barrier(int number, int threads) { emu_self->calls->named(emu_self, number, threads, 1); }

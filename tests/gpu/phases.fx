@@ -51,6 +51,29 @@ test low { M=1000 K=1024 N=4096 }
 test low { M=1001 K=1023 N=4095 }
 test low { M=9 K=0 N=5 tol: exact }
 
+# a layer and one of low rank beside it: a product handed over within the launch, of its own tiles, fewer than there are blocks
+kernel layer(x: bf16[M,K], w: bf16[N,K], b: bf16[N], u: bf16[K,R=16], v: bf16[R,N], alpha: f32 = 0.5) -> y: bf16[M,N] with { fuse: require } {
+  y = relu(x @ w + b + alpha * (x @ u @ v))
+}
+test layer { M=1 K=8 N=16 }
+test layer { M=70 K=136 N=72 init: integers(-1,1) }
+test layer { M=300 K=72 N=264 init: integers(-1,1) }
+test layer { M=1030 K=264 N=1032 }
+test layer { M=101 K=77 N=39 }
+
+# three phases that take boxes, of which two hand on
+kernel deep(x: f16[M,K], u: f16[K,R=32], v: f16[R,S=16], w: f16[S,N]) -> y: f16[M,N] with { kernels: 1 } { y = x @ u @ v @ w }
+test deep { M=9 K=16 N=24 init: integers(-1,1) }
+test deep { M=333 K=200 N=520 init: integers(-1,1) }
+
+# rows normalised whole, then multiplied
+kernel normed(x: bf16[M=64,K=512], w: bf16[N,K], b: bf16[N]) -> y: bf16[M,N] with { fuse: require } {
+  y = gelu_tanh(layernorm[K](x, eps: 1e-5) @ w + b)
+}
+test normed { N=8 }
+test normed { N=1000 }
+test normed { N=4096 }
+
 kernel batches(x: bf16[B,M,K], a: bf16[B,K,R=8], b: bf16[B,R,N]) -> y: bf16[B,M,N] with { fuse: require } { y = x @ a @ b }
 test batches { B=3 M=70 K=200 N=90 }
 test batches { B=40 M=128 K=256 N=256 }

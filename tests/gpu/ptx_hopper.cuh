@@ -235,6 +235,40 @@ FX_DEVICE void test_expect(const unsigned *, unsigned *y, const fx_tensor_map *m
   for (int i = 0; i < 16; ++i) y[i] = ((const unsigned *)fx_smem())[i * 128 + threadIdx.x];
 }
 
+// case fx_mbarrier_end, fx_tma_publish_all: w8 -> 16, exact, box 64x16 of 200x600
+// A memory barrier of four arrivals ends; its memory and that of the boxes hold words, then a barrier of one arrival and the boxes of one thread.
+FX_DEVICE void test_end(const unsigned *x, unsigned *y, const fx_tensor_map *map) {
+  unsigned *s = (unsigned *)fx_smem();
+  const unsigned to = fx_shared(s), barrier = to + 8192;
+  const int warp = threadIdx.x / 32, at[2] = {(int)blockIdx.x * 8 + warp * 8, (int)blockIdx.x * 9 + warp};
+  if (threadIdx.x == 0) {
+    fx_mbarrier_init(barrier, 4);
+    fx_mbarrier_publish();
+  }
+  fx_barrier();
+  if (threadIdx.x % 32 == 0) {
+    fx_mbarrier_expect(barrier, 2048);
+    fx_tma_load(to + warp * 2048, map, barrier, at);
+  }
+  fx_mbarrier_wait(barrier, 0);
+  fx_barrier();
+  if (threadIdx.x == 0) fx_mbarrier_end(barrier);
+  fx_barrier();
+  for (int i = threadIdx.x; i < 2050; i += 128) s[i] = x[i % 8];
+  fx_tma_publish_all();
+  fx_barrier();
+  if (threadIdx.x == 0) {
+    fx_mbarrier_init(barrier, 1);
+    fx_mbarrier_publish();
+    fx_mbarrier_expect(barrier, 4096);
+    fx_tma_load(to, map, barrier, at);
+    fx_tma_load(to + 4096, map, barrier, at);
+  }
+  fx_barrier();
+  fx_mbarrier_wait(barrier, 0);
+  for (int i = 0; i < 16; ++i) y[i] = s[i * 128 + threadIdx.x];
+}
+
 // case fx_mbarrier_expect, fx_mbarrier_arrive, fx_mbarrier_wait, fx_tensor_maps: w8 -> 24, exact, block 256, box 64x16 of 200x600
 // A thread of one warpgroup fills two stages in turns, the other reads and gives them back.
 FX_DEVICE void test_ring(const unsigned *x, unsigned *y, const fx_tensor_map *map) {

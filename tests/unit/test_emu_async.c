@@ -386,6 +386,14 @@ START_TEST(test_barriers) {
     fails(BARRIERS "  if (t == 0) fx_mbarrier_expect(full, 8184), fx_tma_load(at, maps_.of, full, origin);\n" WAIT,
         "256 at memory barriers");
     fails(BARRIERS "  if (t == 0) fx_mbarrier_arrive(full);\n  fx_mbarrier_wait(full, 1);", "256 at memory barriers");
+    holds(BARRIERS "  if (t == 0) fx_mbarrier_arrive(full);\n" WAIT MEET
+                   "  if (t == 0) fx_mbarrier_end(full), fx_mbarrier_init(full, 2);");
+    fails(BARRIERS "  if (t == 0) fx_mbarrier_end(full);\n" MEET WAIT, "there is no memory barrier at 16384 of shared memory");
+    fails(BARRIERS "  if (t == 0) fx_mbarrier_arrive(empty), fx_mbarrier_end(empty);",
+        "line 6 ends a memory barrier that is in use");
+    fails(BARRIERS BOX "  if (t == 0) fx_mbarrier_end(full);", "ends a memory barrier that is in use");
+    fails(BARRIERS "  if (t < 255) fx_mbarrier_wait(full, 0);\n  if (t == 255) fx_mbarrier_end(full);",
+        "ends a memory barrier that is in use");
 }
 END_TEST
 
