@@ -166,7 +166,7 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
     double rate = flops_a_cycle(g, n, wider),
            whole = product_seconds(m, rows, cols, batches, depth, rate, has_clusters),
            skinny = skinny_seconds(m, rows, cols, batches, depth, bits),
-           most, odd = has_odd_rows(g, c.a) || has_odd_rows(g, c.b) ? build_odd_seconds(g, n, &c, &most) : 0;
+           most = 1, odd = has_odd_rows(g, c.a) || has_odd_rows(g, c.b) ? build_odd_seconds(g, n, &c, &most) : 0;
     if (odd > whole) whole = odd;
     double best = WORTH * (whole < skinny ? whole : skinny);
     int64_t extent = g->kernel->axes[k].extent;
@@ -180,7 +180,7 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
         if (!is_equal && d != open) continue;
         double product = product_seconds(m, rows, cols, batches * d, depth / d, rate, false),
                sliced = skinny_seconds(m, rows, cols, batches * d, depth / d, bits);
-        if (odd / d > product) product = odd / d; /* as long as there are SMs for all slices */
+        if (odd / fmin(d, most) > product) product = odd / fmin(d, most); /* there are SMs for so many slices */
         double seconds = (sliced >= NEVER ? product : sliced) + JOIN_SECONDS +
                          2.0 * d * elements * fx_dtype_bits(n->dtype) / 8 / m->copied;
         if (seconds < best) best = seconds, is_cut = true, out->number = is_equal ? d : 0;
