@@ -31,9 +31,8 @@ static const struct refusal {
 };
 
 /* What each example takes as `fuse: prefer` at nominal extents, drivers in alphabetical order. A change that makes it
- * fewer changes its row; one that makes it more says why. lora: a rank of 4096 is nominal, where one sum of two products
- * is predicted 2 % slower than two; other ranks have a partition of two kernels. conv_relu: planes of channels are
- * copied, which tensor maps then bring. */
+ * fewer changes its row; one that makes it more says why. conv_relu: planes of channels are copied, which tensor maps
+ * then bring. */
 static const struct {
     const char *kernel, *drivers;
 } taken[] = {
@@ -41,7 +40,7 @@ static const struct {
     {"split_act", "gemm pointwise pointwise"},
     {"geglu", "gemm"},
     {"ln_linear_gelu", "gemm row"},
-    {"lora", "gemm gemm gemm pointwise"},
+    {"lora", "gemm gemm"},
     {"mlp2", "gemm gemm"},
     {"res_drop", "gemm pointwise"},
     {"softmax_rows", "row"},

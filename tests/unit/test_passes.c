@@ -222,6 +222,12 @@ static bool is_close(struct ir_value want, struct ir_value got, double largest, 
     return t->relative > 0 && fabs(want.num - got.num) <= t->relative * (1 + largest);
 }
 
+/* Whether one is what the other comes to in output o, whose store rounds: a cast to its dtype may be left to it. */
+static bool is_rounded(const struct graph *g, int o, double a, double b) {
+    enum fx_dtype to = g->kernel->params[g->outputs[o].param].dtype;
+    return fx_is_float(to) && fx_dtype_bits(to) <= 16 && (same_bits(fx_round_to(to, a), b) || same_bits(a, fx_round_to(to, b)));
+}
+
 /* NULL, or where got differs from want. */
 static const char *differ(const struct graph *g, const struct ir_data *d, struct ir_value *const *want,
     struct ir_value *const *got, const char *what, const struct tolerance *t) {
@@ -230,7 +236,7 @@ static const char *differ(const struct graph *g, const struct ir_data *d, struct
         double largest = 0;
         for (int64_t i = 0; i < n; i++) largest = fmax(largest, isfinite(want[o][i].num) ? fabs(want[o][i].num) : 0);
         for (int64_t i = 0; i < n; i++)
-            if (!is_close(want[o][i], got[o][i], largest, t))
+            if (!is_close(want[o][i], got[o][i], largest, t) && !is_rounded(g, o, want[o][i].num, got[o][i].num))
                 return arena_printf(&g->cx->arena, "%s: %s[%lld] is %.17g / %lld, before it was %.17g / %lld", what,
                     g->kernel->params[g->outputs[o].param].name, (long long)i, got[o][i].num,
                     (long long)got[o][i].integer, want[o][i].num, (long long)want[o][i].integer);
@@ -257,7 +263,7 @@ static const char *differ_from_oracle(
             double v = got[o][i].num;
             bool is_near = (!is_exact || fabs(want[i]) > 0x1p40) &&
                            fabs(want[i] - v) <= 1e-9 * (1 + fabs(want[i])) + bound[i];
-            is_near |= want[i] == v || bound[i] == INFINITY; /* the first of 0 and -0 depends on the order */
+            is_near |= want[i] == v || is_rounded(g, o, want[i], v) || bound[i] == INFINITY; /* the first of 0 and -0 depends on the order */
             if (is_whole ? got[o][i].integer != integer[i] && bound[i] == 0 : !same_bits(want[i], v) && !is_near)
                 return arena_printf(a, "%s[%lld] is %.17g / %lld, by the oracle it is %.17g / %lld, at most %g off",
                     s->kernel->params[g->outputs[o].param].name, (long long)i, v, (long long)got[o][i].integer, want[i],
@@ -852,7 +858,8 @@ static const struct {
     const char *text, *pass;
     bool changes;
 } large[] = {
-    {"kernel f(x: bf16[M=5,K=13], w: bf16[K,N=6], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }", "pad_k", true},
+    {"kernel f(x: bf16[M=5,K=13], w: bf16[K,N=6], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }", "pad_k", false},
+    {"kernel f(x: bf16[M=17,K=13], w: bf16[K,N=18], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }", "pad_k", true},
     {"kernel f(x: f16[B=2,M=3,K=8], w: f16[B,K,N=7]) -> y: f16[B,M,N] { y = x @[K] w }", "windows", true},
     {"kernel f(x: f16[K=16,M=3], w: f16[N=9,K]) -> (y: f32[M,N], s: f32[M]) { y = x @[K] w; s = sum[N](y) }", "windows", true},
     {"kernel f(x: f16[M=3,K=16], w: f16[N=9,K]) -> y: f32[M,N] { y = x @[K] w }", "pad_k", false},
