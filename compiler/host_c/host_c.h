@@ -22,7 +22,7 @@ struct host_writer {
     const struct fx_kernel *k;
     const char **params, **buffers, **extents; /* C names by index */
     const char **strides;                      /* likewise, by fx_stride_index, of strided parameters */
-    bool is_any_alignment;                     /* addresses are not known here: ALIGN is 256 */
+    bool is_any_alignment;                     /* addresses and strides are not known here: ALIGN is 256, STRIDE 0 */
     const char **called;                       /* functions of launcher.h */
     int n_called;
     const char *entries; /* where the functions of launch i stand, with its number behind */

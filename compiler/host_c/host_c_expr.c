@@ -83,6 +83,7 @@ static struct c_text leaf(struct host_writer *w, const struct fx_term *t) {
     if (e && e->value >= 0) return literal(w->arena, e->value);
     if (e) return (struct c_text){w->extents[t->v], 5, C_INT64, true, MAX_EXTENT};
     if (t->op == FX_T_SM_COUNT) return (struct c_text){"m->sm_count", 5, C_INT64, true, INT_MAX};
+    if (t->op == FX_T_STRIDE && w->is_any_alignment) return literal(w->arena, 0);
     if (t->op == FX_T_STRIDE) return (struct c_text){w->strides[t->v], 5, C_INT64, false, 0};
     if (w->is_any_alignment || w->k->params[t->v].is_scalar) return literal(w->arena, 256);
     return (struct c_text){

@@ -229,12 +229,31 @@ static const char *workspace_bytes(const struct host_writer *w, const struct fx_
     return w->run == HOST_ALL && keeps_any(w->k, p) ? "all_bytes" : "bytes";
 }
 
+/* "&& (..)": some variant of l fits, as fx_choose_partition has it; nothing where one always does. */
+static void put_fits(struct host_writer *w, const struct fx_launch *l) {
+    const char **needs = NEW_ARRAY(w->arena, const char *, l->n_variants + 1);
+    int n = 0;
+    for (int v = 0; v < l->n_variants; v++) {
+        const char *text = host_c_condition(w, &l->variants[v].needs);
+        bool is_said = false;
+        for (int i = 0; i < n; i++) is_said |= strcmp(needs[i], text) == 0;
+        if (strcmp(text, "true") == 0) return;
+        if (!is_said) needs[n++] = text;
+    }
+    for (int i = 0; i < n; i++) put_c(w, i ? "\n        || (%s)" : "\n        && ((%s)", needs[i]);
+    if (n) put_c(w, ")");
+}
+
 /* What is done where partition `number` is taken stands between this and close_partition, and ends in a return: of
  * several the first whose condition holds is met. */
 static struct fx_partition open_partition(struct host_writer *w, int number) {
     const struct fx_partition p = fx_get_partition(w->k, number);
     w->is_any_alignment = true;
-    if (number + 1 < w->k->n_partitions) put_c(w, "    if (%s) { /* %s */\n", host_c_condition(w, &p.takes), p.name);
+    if (number + 1 < w->k->n_partitions) {
+        put_c(w, "    if (%s", host_c_condition(w, &p.takes));
+        for (int i = p.first_launch; i < p.first_launch + p.n_launches; i++) put_fits(w, &w->k->launches[i]);
+        put_c(w, ") { /* %s */\n", p.name);
+    }
     w->is_any_alignment = false;
     return p;
 }

@@ -3,9 +3,9 @@
  * In: a graph. Out: one in which sum[K](a * b) has become sum[S](sum[I](a[K: n * S + I] * b[K: n * S + I])), S and I
  * new labels of the kernel, for a contraction that takes a quarter less time so at nominal extents: one whose tiles
  * leave most multiprocessors idle, also where clusters of blocks share out the k of a tile. S is then one more batch
- * axis: slices run beside each other, and what adds them up does the epilogue. Where extents are fixed slices are as
- * long as one another, if they can be; else their length is an expression over extents, which the launch has, and a
- * and b, which then have to lie in memory, are read as 0 behind the end of K. Terms are added in another order, as in
+ * axis: slices run beside each other, and what adds them up does the epilogue. Extents are fixed: labels of open ones
+ * would be arguments of every launcher. Slices are as long as one another, if they can be; else the last one is shorter,
+ * and a and b, which then have to lie in memory, are read as 0 behind the end of K. Terms are added in another order, as in
  * any sum. Not where the kernel says how many GPU kernels it wants or that every contraction is to be by itself, and
  * not where a factor is made of another product of matrices: that may be a chain, which is one kernel. A factor made
  * of a mean is cut as any other. */
@@ -146,6 +146,12 @@ static bool stores_odd_rows(const struct graph *g, const struct node *n) {
     return false;
 }
 
+static bool are_fixed(const struct graph *g, const struct node *n) {
+    for (int i = 0; i < n->n_axes; i++)
+        if (g->kernel->axes[n->axes[i]].extent < 0) return false;
+    return n->n_reduced == 1 && g->kernel->axes[n->reduced[0]].extent >= 0;
+}
+
 /* Whether contraction n is cut, and how. */
 static bool find_slices(const struct slicer *s, const struct node *n, struct slices *out) {
     const struct graph *g = s->g;
@@ -172,7 +178,8 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
     int64_t extent = g->kernel->axes[k].extent;
     /* beside other labels of k a slice may have few elements of this one, but not of those that tensor maps bring */
     const int step = n->n_reduced > 1 && !has_clusters ? OUTER_STEP : SLICE_STEP;
-    bool may_be_open = n->n_reduced == 1 && is_plain(g, c.a, k) && is_plain(g, c.b, k);
+    /* Labels of open extents would be arguments of every launcher. */
+    bool may_be_open = are_fixed(g, n) && n->n_reduced == 1 && is_plain(g, c.a, k) && is_plain(g, c.b, k);
     double open = may_be_open ? wanted_slices(m, rows, cols, batches, depth, bits) : 0;
     bool is_cut = false;
     for (int d = 2; d <= m->sms && depth / d >= LEAST_SLICE; d++) {

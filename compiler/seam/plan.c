@@ -374,12 +374,14 @@ struct fx_partition fx_get_partition(const struct fx_kernel *k, int number) {
     return (struct fx_partition){.name = "", .n_launches = k->n_launches, .n_buffers = k->n_buffers};
 }
 
-/* Whether some variant of every launch of a partition fits. */
-static bool fits(const struct fx_kernel *k, const struct fx_partition *p, const struct fx_env *env) {
+/* Whether some variant of every launch of a partition fits extents, of tensors that lie as they should: what is asked of
+ * before there are arguments is what a launch takes. */
+static bool fits(const struct fx_kernel *k, const struct fx_partition *p, const struct fx_env *launch) {
+    const struct fx_env env = {.extents = launch->extents, .sm_count = launch->sm_count};
     for (int i = p->first_launch; i < p->first_launch + p->n_launches; i++) {
         const struct fx_launch *l = &k->launches[i];
         bool any = !l->n_variants;
-        for (int v = 0; v < l->n_variants && !any; v++) any = fx_expr_holds(&l->variants[v].needs, env);
+        for (int v = 0; v < l->n_variants && !any; v++) any = fx_expr_holds(&l->variants[v].needs, &env);
         if (!any) return false;
     }
     return true;

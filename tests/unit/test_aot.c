@@ -298,7 +298,7 @@ END_TEST
 
 /* Of what spills more than it may another of its kind takes the place. */
 START_TEST(passes_over_what_spills) {
-    struct fx_resources compiled[64] = {{0}};
+    struct fx_resources compiled[256] = {{0}};
     struct fx_options o = FX_OPTIONS;
     fx_compilation *c;
     open_fake();
@@ -306,7 +306,7 @@ START_TEST(passes_over_what_spills) {
     ck_assert_int_eq(fx_compile(linear, strlen(linear), "t.fx", &o, &c), FX_OK);
     const struct fx_plan *p = fx_get_plan(c);
     const struct fx_launch *l = &p->kernels[0].launches[0];
-    ck_assert_int_lt(fx_entry_count(p), 64);
+    ck_assert_int_lt(fx_entry_count(p), 256);
     /* Of every kind the last but one spills, and what is taken first for the largest product. */
     for (int v = 0; v + 1 < l->n_variants; v++)
         if (l->variants[v].kind == l->variants[v + 1].kind && v % 2 == 0)

@@ -210,10 +210,10 @@ START_TEST(entries_of_a_plan) {
     void *image;
     size_t n;
     char *log;
-    bool wanted[16] = {false, true};
+    bool wanted[256] = {false, true};
     ck_assert_int_eq(fx_compile(text, strlen(text), "f.fx", NULL, &c), FX_OK);
     const struct fx_plan *plan = fx_get_plan(c);
-    r = calloc(16, sizeof *r);
+    r = calloc(256, sizeof *r);
     ck_assert_msg(fx_compile_resources(plan, plan->kernels, false, wanted, r) == FX_OK, "%s", fx_last_error());
     ck_assert_int_eq(r[0].registers, 0);
     ck_assert_int_gt(r[1].registers, 32);
