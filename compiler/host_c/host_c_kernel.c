@@ -232,12 +232,15 @@ static const char *workspace_bytes(const struct host_writer *w, const struct fx_
 /* "&& (..)": some variant of l fits, as fx_choose_partition has it; nothing where one always does. */
 static void put_fits(struct host_writer *w, const struct fx_launch *l) {
     const char **needs = NEW_ARRAY(w->arena, const char *, l->n_variants + 1);
-    int n = 0;
+    int n = 0, n_called = w->n_called;
     for (int v = 0; v < l->n_variants; v++) {
         const char *text = host_c_condition(w, &l->variants[v].needs);
         bool is_said = false;
         for (int i = 0; i < n; i++) is_said |= strcmp(needs[i], text) == 0;
-        if (strcmp(text, "true") == 0) return;
+        if (strcmp(text, "true") == 0) {
+            w->n_called = n_called; /* what the others call is not said */
+            return;
+        }
         if (!is_said) needs[n++] = text;
     }
     for (int i = 0; i < n; i++) put_c(w, i ? "\n        || (%s)" : "\n        && ((%s)", needs[i]);
