@@ -156,6 +156,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     bool are_many = tiles > MANY_TILES * sms;
     /* Blocks enough for the memory to be busy while some begin or end, each with less on its way; else more warps. */
     if (!is_aligned || w->is_computed || (are_many && method.uses_mma)) ahead = 2;
+    if (is_of_few && method.small > 8) return; /* a thread has too few registers for what it asks for ahead */
     if (is_of_few) warps = MOST_WARPS, are_many = false;
     while (!w->is_computed && method.uses_mma && warps < MOST_WARPS && tiles * warps < (is_k ? 6 : 12) * sms)
         warps *= 2;
