@@ -156,16 +156,15 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     bool are_many = tiles > MANY_TILES * sms;
     /* Blocks enough for the memory to be busy while some begin or end, each with less on its way; else more warps. */
     if (!is_aligned || w->is_computed || (are_many && method.uses_mma)) ahead = 2;
-    if (is_of_few && method.small > 8) return; /* a thread has too few registers for what it asks for ahead */
-    if (is_of_few) warps = MOST_WARPS, are_many = false;
-    while (!w->is_computed && method.uses_mma && warps < MOST_WARPS && tiles * warps < (is_k ? 6 : 12) * sms)
-        warps *= 2;
+    if (is_of_few) warps = method.small > 8 ? MOST_WARPS / 2 : MOST_WARPS, are_many = false; /* as have the registers */
+    const double most_tiles = is_of_few || w->is_computed || !method.uses_mma ? 0 : (is_k ? 6 : 12) * sms;
+    while (warps < MOST_WARPS && tiles * warps < most_tiles) warps *= 2;
     while (ahead > 1 && (ahead * words + made > RING_WORDS || ahead * warps * step > k)) ahead /= 2;
     while (warps > 1 && warps * step > k) warps /= 2;
     int wide = 32 / group * rows,
         sums = rows * (method.uses_mma ? method.small / 4 : method.small) * n_sums * (is_double ? 2 : 1),
         smem = warps * n_sums * wide * method.small * (is_double ? 8 : 4);
-    int work = (is_aligned ? WORK_WORDS : 2 * WORK_WORDS) + method.small / 2 +
+    int work = (is_aligned ? WORK_WORDS : 2 * WORK_WORDS) + method.small / 2 + (w->is_second ? method.small : 0) +
                (method.uses_mma ? 0 : 32 * (w->n - 1 + (method.small >= 8))),
         blocks = SM_REGISTERS / (warps * 32) / (ahead * words + made + sums + work);
     if (smem > g->cx->arch->block_shared || sums > 128) return;
