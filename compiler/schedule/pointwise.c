@@ -89,6 +89,7 @@ static int turned_access(
     bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     struct tensor t;
     int widest = 0;
+    if (!shape->cols.n) return 0; /* one value */
     for (int s = 0; s < r->n_stores; s++) seen[r->stores[s].value->id] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
