@@ -212,6 +212,7 @@ void grad_end_rows(struct grad *g, struct value *x) {
         if (r->x != x || (!r->of_row && !r->of_elements)) continue;
         if (r->of_elements && r->of_row) add_to(g, &r->of_elements, r->of_row);
         struct adjoint_product p = {.n_factors = 2, .factors = {r->of_elements ? r->of_elements : r->of_row, r->exp}};
+        for (int f = 0; f < 2; f++) product_sum_missing(&p, p.factors[f], x); /* the shift may have more labels */
         grad_add(g, x, &p);
         r->of_row = r->of_elements = NULL;
     }
