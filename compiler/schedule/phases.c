@@ -183,12 +183,14 @@ static bool may_take_maps(const struct scheduled *s) {
     return s->group->contraction && !s->chain && !s->gemm.is_split && !s->gemm.is_whole && has_maps(s);
 }
 
-/* Gives every kernel of launch j the schedule that it has as a phase, and its price. */
+/* Gives every kernel of launch j the schedule that it has as a phase, and its price; by_maps: contractions on wgmma keep
+ * theirs. */
 static bool schedule_phases(struct cx *cx, struct scheduled_graph *c, struct launch_phases j, bool by_maps) {
     for (int i = j.first; i < j.first + j.n; i++) {
         struct scheduled *s = &c->kernels[i], t = *s;
         const char *why_not;
-        const bool takes_maps = by_maps && may_take_maps(s), is_same = !takes_maps && s->schedule->as_phase == s->schedule;
+        const bool takes_maps = by_maps && may_take_maps(s);
+        const bool is_same = !takes_maps && s->schedule->as_phase == s->schedule;
         t.schedule = takes_maps ? s->schedule : s->schedule->as_phase;
         t.bytes = 0;
         t.is_phase = true;
@@ -260,14 +262,11 @@ static bool join(struct cx *cx, struct scheduled_graph *c, int i) {
     struct scheduled *before = NEW_ARRAY(&cx->arena, struct scheduled, j.n);
     double seconds = c->seconds;
     memcpy(before, &c->kernels[j.first], (size_t)j.n * sizeof *before);
-    bool is_done = false;
-    for (int by_maps = 1; by_maps >= 0 && !is_done; by_maps--) {
-        is_done = configure_phases(cx, c, j, by_maps);
-        if (is_done) break;
+    for (int by_maps = 1; !configure_phases(cx, c, j, by_maps); by_maps--) {
         memcpy(&c->kernels[j.first], before, (size_t)j.n * sizeof *before);
         c->seconds = seconds;
+        if (!by_maps) return false;
     }
-    if (!is_done) return false;
     c->launches[i] = j;
     c->n_launches--;
     memmove(&c->launches[i + 1], &c->launches[i + 2], (size_t)(c->n_launches - i - 1) * sizeof *c->launches);
