@@ -471,16 +471,8 @@ static void move_limit(struct fitter *f, const struct choice *x, int j, struct f
     if (limit >= low && limit < high) t->limit = limit;
 }
 
-/* Whether the form cuts something in as many slices as the launch says. */
-static bool has_slices(const struct fitter *f, const struct scheduled_graph *c) {
-    const struct kernel *k = c->graph->kernel;
-    for (int i = f->k->n_axes; i < k->n_axes; i++)
-        if (k->axes[i].is_of_slices && k->axes[i].extent < 0) return true;
-    return false;
-}
-
-/* Where the conditions hold, and what the form cuts in slices has several. */
-static struct fx_expr condition_expr(const struct fitter *f, const struct fitted *c, const struct kernel *of) {
+/* Where the conditions hold. */
+static struct fx_expr condition_expr(const struct fitter *f, const struct fitted *c) {
     struct terms x = {.a = &f->cx->arena};
     for (int k = 0; k < c->n_cases; k++) {
         for (int i = 0; i < c->n[k]; i++) {
@@ -495,13 +487,6 @@ static struct fx_expr condition_expr(const struct fitter *f, const struct fitted
             if (i) terms_op(&x, FX_T_AND);
         }
         if (k) terms_op(&x, FX_T_OR);
-    }
-    for (int i = f->k->n_axes; i < of->n_axes; i++) {
-        if (!of->axes[i].is_of_slices || of->axes[i].extent >= 0) continue;
-        terms_constant(&x, 1);
-        terms_extent(&x, of, i);
-        terms_op(&x, FX_T_LT);
-        if (x.n > 3) terms_op(&x, FX_T_AND);
     }
     return terms_done(&x);
 }
@@ -546,7 +531,7 @@ static bool add_partition(struct fitter *f, struct choice *x, const double *nomi
         if (holds(f, &c, f->points[i].given)) any |= gains[i] > log(WORTH) * weight_of(f, i), x->at[i] = j;
     if (!any) return false;
     take_again(f, &c, gains, nominal, j);
-    f->forms[j]->takes = condition_expr(f, &c, f->forms[j]->graph->kernel);
+    f->forms[j]->takes = condition_expr(f, &c);
     x->forms[x->n++] = j;
     x->n_launches += f->forms[j]->n_launches;
     x->n_buffers += f->forms[j]->partition->n_buffers + f->forms[j]->n_partials + 1;
@@ -583,16 +568,14 @@ void partitions_find(struct cx *cx, struct kernel *k, const struct pipeline_opti
     bool *is_tried = NEW_ARRAY(&cx->arena, bool, f->n_forms + 1);
     x.n_launches = form->chosen->n_launches;
     x.n_buffers = form->chosen->partition->n_buffers + form->chosen->n_partials + 1;
-    for (bool with_slices = false; x.n < MOST_PARTITIONS;) { /* whose labels others may not stand beside */
+    while (x.n < MOST_PARTITIONS) {
         int best = 0;
         double most = 0;
         for (int j = 1; j < f->n_forms; j++) {
-            double w = is_tried[j] || (!with_slices && has_slices(f, f->forms[j])) ? 0 : worth(f, &x, j);
+            double w = is_tried[j] ? 0 : worth(f, &x, j);
             if (w > most) most = w, best = j;
         }
-        if (!best && with_slices) break;
-        with_slices |= !best;
-        if (!best) continue;
+        if (!best) break;
         is_tried[best] = true;
         if (may_join(f, &x, f->forms[best]) && add_partition(f, &x, nominal, best)) {
             f->forms[best]->next = form->chosen;

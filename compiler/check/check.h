@@ -23,7 +23,6 @@ struct axis { /* a label of a kernel */
     int part_of;      /* of an operand of concat[P], P with its own extent: the axis P; else -1 */
     bool is_inner;    /* introduced in the body: no type of the signature declares it */
     bool is_local;    /* by a fn or for an operand of concat: its name says nothing elsewhere */
-    bool is_of_slices; /* added by a pass: the number of slices that another label is cut in */
 };
 
 /* any and all are max and min of conditions. ARGMAX, ARGMIN: the index (i64) of the first extreme along one axis, the

@@ -123,7 +123,8 @@ static void operand_dtypes(
  * dtype it is read in. */
 static bool is_in_memory(const struct graph *g, const struct product *x, int s) {
     struct tensor t;
-    bool is_there = tensor_of_factor(g, x->factor[s], &t) || tensor_of_slices(g, x->factor[s], x->factor[1 - s], &t);
+    bool is_there = tensor_of_factor(g, x->factor[s], &t) ||
+                    tensor_of_slices(g, x->sum, x->factor[s], x->factor[1 - s], &t);
     return is_there && t.dtype == x->dtype[s];
 }
 

@@ -175,9 +175,11 @@ static bool find_cut(const struct graph *g, const struct node *n, struct cut *c)
     return false;
 }
 
-bool tensor_of_slices(const struct graph *g, const struct node *n, const struct node *other, struct tensor *t) {
+bool tensor_of_slices(const struct graph *g, const struct node *sum, const struct node *n, const struct node *other,
+    struct tensor *t) {
     struct cut *own = NEW(&g->cx->arena, struct cut), beside;
     if (!find_cut(g, n, own) || !find_cut(g, other, &beside)) return false;
+    if (sum->n_reduced != 1 || sum->reduced[0] != own->within || !node_has_axis(sum, own->number)) return false;
     if (own->whole != beside.whole || own->number != beside.number || own->within != beside.within) return false;
     return tensor_of_part(g, n, own, t);
 }

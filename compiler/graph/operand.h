@@ -41,8 +41,10 @@ void view_extent(const struct graph *g, int axis, struct poly *p);
 /* Whether n, a factor, lies in memory: an input as it is, or an access of one at positions linear in running indices.
  * Then t is where, with t->view. */
 bool tensor_of_factor(const struct graph *g, const struct node *n, struct tensor *t);
-/* Likewise factor n of a product with `other`, where both are read in the same slices of one label: t->view->cut. */
-bool tensor_of_slices(const struct graph *g, const struct node *n, const struct node *other, struct tensor *t);
+/* Likewise factor n of a product with `other` that `sum` adds up slice by slice, where both are read in the same slices
+ * of one label: t->view->cut. */
+bool tensor_of_slices(const struct graph *g, const struct node *sum, const struct node *n, const struct node *other,
+    struct tensor *t);
 /* Gives t, row-major over its axes, its strides. */
 void add_view(const struct graph *g, struct tensor *t);
 /* Whether steps along axis are of one element, of a strided tensor if any are: along its last label, which it takes a

@@ -3,9 +3,9 @@
  * In: a graph. Out: one in which sum[K](a * b) has become sum[S](sum[I](a[K: n * S + I] * b[K: n * S + I])), S and I
  * new labels of the kernel, for a contraction that takes a quarter less time so at nominal extents: one whose tiles
  * leave most multiprocessors idle, also where clusters of blocks share out the k of a tile. S is then one more batch
- * axis: slices run beside each other, and what adds them up does the epilogue. Extents are fixed: labels of open ones
- * would be arguments of every launcher. Slices are as long as one another, if they can be; else the last one is shorter,
- * and a and b, which then have to lie in memory, are read as 0 behind the end of K. Terms are added in another order, as in
+ * axis: slices run beside each other, and what adds them up does the epilogue. K has a fixed extent. Slices are as long
+ * as one another, if they can be; else, where all extents are fixed, the last one is shorter, and a and b, which then
+ * have to lie in memory, are read as 0 behind the end of K. Terms are added in another order, as in
  * any sum. Not where the kernel says how many GPU kernels it wants or that every contraction is to be by itself, and
  * not where a factor is made of another product of matrices: that may be a chain, which is one kernel. A factor made
  * of a mean is cut as any other. */
@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "graph/tensor.h"
-#include "graph/terms.h"
 #include "passes/build.h"
 #include "passes/passes.h"
 
@@ -46,9 +45,10 @@ static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
     return n->kind == N_INPUT ? g->kernel->params[n->param].dtype : n->dtype;
 }
 
-/* The reduced label that is cut: the longest, where extents are fixed, or the only one. */
+/* The reduced label that is cut: the longest of fixed extent. Labels that depend on open ones would be arguments of
+ * every launcher. */
 static int longest(const struct graph *g, const struct node *n) {
-    int best = n->n_reduced == 1 && g->kernel->axes[n->reduced[0]].extent < 0 ? n->reduced[0] : -1;
+    int best = -1;
     for (int i = 0; i < n->n_reduced; i++) {
         int64_t extent = g->kernel->axes[n->reduced[i]].extent;
         if (extent > 0 && (best < 0 || extent > g->kernel->axes[best].extent)) best = n->reduced[i];
@@ -104,10 +104,10 @@ static double skinny_seconds(const struct arch *m, double rows, double cols, dou
     return batches * cols * depth * bits / 8 / m->copied / (busy < 1 ? busy : 1);
 }
 
-/* How a contraction is cut: into equal slices, as many; or, where `number` is 0, into as many as extents at the launch
- * say, the last of which may be shorter. */
-struct slices {
-    int k, number; /* k: the label that is cut */
+struct slices { /* how a contraction is cut */
+    int k; /* the label */
+    int number, length;
+    bool is_even; /* else the last one is shorter */
     struct contraction of;
 };
 
@@ -118,7 +118,7 @@ static bool is_plain(const struct graph *g, const struct node *n, int k) {
 }
 
 /* Slices for every multiprocessor to have one, of so many rows and columns; of few rows as many as keep the memory
- * busy. length_terms has the same as an expression. */
+ * busy. */
 static double wanted_slices(const struct arch *m, double rows, double cols, double batches, double depth, int bits) {
     double tiles = rows <= few_rows(bits) ? up(cols, FEW_TILE) : up(rows, TILE) * up(cols, TILE),
            wanted = floor((rows <= few_rows(bits) ? busy_tiles(m) : m->sms) / (batches * tiles)),
@@ -135,17 +135,18 @@ static bool has_odd_rows(const struct graph *g, const struct node *n) {
     return p->n_axes && g->kernel->axes[p->axes[p->n_axes - 1]].extent % CHUNK > 0;
 }
 
-/* Whether what contraction n ends in has rows of 16-bit floats that are no multiple of 16 bytes: no cluster stores it. */
+/* Whether an output with the labels of contraction n has rows that are no multiple of 16 bytes: no cluster stores it. */
 static bool stores_odd_rows(const struct graph *g, const struct node *n) {
-    enum { CHUNK = 8 };
     for (int i = 0; i < g->kernel->n_params; i++) {
         const struct param *p = &g->kernel->params[i];
-        if (p->is_output && p->n_axes && nodes_same_axes(p->axes, p->n_axes, n->axes, n->n_axes))
-            return g->kernel->axes[p->axes[p->n_axes - 1]].extent % CHUNK > 0;
+        if (!p->is_output || !p->n_axes || !nodes_same_axes(p->axes, p->n_axes, n->axes, n->n_axes)) continue;
+        const int64_t extent = g->kernel->axes[p->axes[p->n_axes - 1]].extent;
+        if (extent > 0 && extent * fx_dtype_bits(p->dtype) / 8 % 16) return true;
     }
     return false;
 }
 
+/* Whether n has one reduced label, and all its labels have fixed extents. */
 static bool are_fixed(const struct graph *g, const struct node *n) {
     for (int i = 0; i < n->n_axes; i++)
         if (g->kernel->axes[n->axes[i]].extent < 0) return false;
@@ -166,8 +167,8 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
            depth = nominal_size(g, n->reduced, n->n_reduced);
     enum fx_dtype da = stored_dtype(g, c.a), db = stored_dtype(g, c.b);
     enum fx_dtype wider = fx_dtype_bits(da) > fx_dtype_bits(db) ? da : db;
-    bool has_clusters = m->has_wgmma && (da == FX_F16 || da == FX_BF16) && da == db &&
-                        !stores_odd_rows(g, n);
+    const bool by_maps = m->has_wgmma && (da == FX_F16 || da == FX_BF16) && da == db,
+               has_clusters = by_maps && !stores_odd_rows(g, n);
     int bits = fx_dtype_bits(wider);
     double rate = flops_a_cycle(g, n, wider),
            whole = product_seconds(m, rows, cols, batches, depth, rate, has_clusters),
@@ -177,107 +178,30 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
     double best = WORTH * (whole < skinny ? whole : skinny);
     int64_t extent = g->kernel->axes[k].extent;
     /* beside other labels of k a slice may have few elements of this one, but not of those that tensor maps bring */
-    const int step = n->n_reduced > 1 && !has_clusters ? OUTER_STEP : SLICE_STEP;
-    /* Labels of open extents would be arguments of every launcher. */
-    bool may_be_open = are_fixed(g, n) && n->n_reduced == 1 && is_plain(g, c.a, k) && is_plain(g, c.b, k);
-    double open = may_be_open ? wanted_slices(m, rows, cols, batches, depth, bits) : 0;
+    const int step = n->n_reduced > 1 && !by_maps ? OUTER_STEP : SLICE_STEP;
+    const bool may_be_uneven = are_fixed(g, n) && is_plain(g, c.a, k) && is_plain(g, c.b, k);
+    const double uneven = may_be_uneven ? wanted_slices(m, rows, cols, batches, depth, bits) : 0;
     bool is_cut = false;
     for (int d = 2; d <= m->sms && depth / d >= LEAST_SLICE; d++) {
-        bool is_equal = extent >= 0 && extent % d == 0 && extent / d % step == 0;
-        if (!is_equal && d != open) continue;
+        bool is_even = extent % d == 0 && extent / d % step == 0;
+        if (!is_even && d != uneven) continue;
         double product = product_seconds(m, rows, cols, batches * d, depth / d, rate, false),
                sliced = skinny_seconds(m, rows, cols, batches * d, depth / d, bits);
         if (odd / fmin(d, most) > product) product = odd / fmin(d, most); /* there are SMs for so many slices */
         double seconds = (sliced >= NEVER ? product : sliced) + JOIN_SECONDS +
                          2.0 * d * elements * fx_dtype_bits(n->dtype) / 8 / m->copied;
-        if (seconds < best) best = seconds, is_cut = true, out->number = is_equal ? d : 0;
+        if (seconds >= best) continue;
+        best = seconds, is_cut = true;
+        out->number = d, out->is_even = is_even;
+        out->length = is_even ? (int)(extent / d) : SLICE_STEP * (int)up(up(depth, d), SLICE_STEP);
     }
     return is_cut;
 }
 
 /* ---- rewriting ---- */
 
-/* The extents of labels of n that one factor has and the other has not, or both, multiplied. */
-static void own_size(struct terms *x, const struct kernel *k, const struct node *n, const struct node *with,
-    const struct node *other, bool are_shared) {
-    int axes[MAX_AXES], n_axes = 0;
-    for (int i = 0; i < n->n_axes; i++)
-        if (node_has_axis(with, n->axes[i]) && node_has_axis(other, n->axes[i]) == are_shared)
-            axes[n_axes++] = n->axes[i];
-    terms_size(x, k, axes, n_axes);
-}
-
-static void constant_op(struct terms *x, int64_t v, enum fx_term_op op) { terms_constant(x, v), terms_op(x, op); }
-
-/* The lesser or the greater one of both sides. */
-static void push_side(struct terms *x, const struct kernel *k, const struct node *n, const struct contraction *c,
-    enum fx_term_op which) {
-    own_size(x, k, n, c->a, c->b, false);
-    own_size(x, k, n, c->b, c->a, false);
-    terms_op(x, which);
-}
-
-/* `all` over the tiles that were written since term `from`, of every batch. */
-static void push_share(struct terms *x, const struct kernel *k, const struct node *n, const struct contraction *c) {
-    own_size(x, k, n, c->a, c->b, true);
-    terms_op(x, FX_T_MUL);
-    terms_op(x, FX_T_DIV);
-}
-
-/* How long slices are, as wanted_slices has it. */
-static struct terms length_terms(const struct slicer *s, const struct node *n, const struct slices *of, int bits) {
-    const struct kernel *k = s->g->kernel;
-    const struct arch *m = s->g->cx->arch;
-    struct terms x = {.a = &s->g->cx->arena};
-    terms_extent(&x, k, of->k);
-    push_side(&x, k, n, &of->of, FX_T_MIN); /* few rows */
-    constant_op(&x, few_rows(bits), FX_T_LE);
-    terms_constant(&x, (int64_t)busy_tiles(m));
-    push_side(&x, k, n, &of->of, FX_T_MAX);
-    constant_op(&x, FEW_TILE, FX_T_CDIV);
-    push_share(&x, k, n, &of->of);
-    terms_op(&x, FX_T_MUL);
-    terms_constant(&x, few_rows(bits)); /* or many */
-    push_side(&x, k, n, &of->of, FX_T_MIN);
-    terms_op(&x, FX_T_LT);
-    terms_constant(&x, m->sms);
-    own_size(&x, k, n, of->of.a, of->of.b, false);
-    constant_op(&x, TILE, FX_T_CDIV);
-    own_size(&x, k, n, of->of.b, of->of.a, false);
-    constant_op(&x, TILE, FX_T_CDIV);
-    terms_op(&x, FX_T_MUL);
-    push_share(&x, k, n, &of->of);
-    terms_op(&x, FX_T_MUL);
-    terms_op(&x, FX_T_ADD);
-    terms_extent(&x, k, of->k);
-    constant_op(&x, LEAST_SLICE, FX_T_DIV);
-    terms_op(&x, FX_T_MIN);
-    constant_op(&x, 1, FX_T_MAX);
-    terms_op(&x, FX_T_CDIV);
-    constant_op(&x, SLICE_STEP, FX_T_CDIV);
-    constant_op(&x, 1, FX_T_MAX);
-    constant_op(&x, SLICE_STEP, FX_T_MUL);
-    return x;
-}
-
-/* Adds a label whose extent is what the terms say. */
-static int add_label(struct slicer *s, struct axis label, const struct terms *x, const char *text) {
-    struct kernel *k = s->kernel;
-    bool is_fixed = x->n == 1 && x->t->op == FX_T_CONST;
-    label.extent = is_fixed ? x->t->v : -1;
-    int number = build_label(s->g, k, label);
-    if (is_fixed) return number;
-    struct equation *equations = NEW_ARRAY(&s->g->cx->arena, struct equation, k->n_equations + 1);
-    if (k->n_equations) memcpy(equations, k->equations, (size_t)k->n_equations * sizeof *equations);
-    equations[k->n_equations++] =
-        (struct equation){.axis = number, .value = terms_done(x), .span = label.span, .text = text};
-    k->equations = equations;
-    return number;
-}
-
 /* Gives the kernel the labels of a cut: the number of a slice, and a place within it. */
-static void add_labels(struct slicer *s, const struct node *n, const struct slices *of, int *number, int *place) {
-    struct arena *a = &s->g->cx->arena;
+static void add_labels(struct slicer *s, const struct slices *of, int *number, int *place) {
     const struct axis whole = s->kernel->axes[of->k];
     struct axis slices = {.name = build_label_name(s->g, s->kernel, whole.name, "_slices"),
                     .extent = of->number,
@@ -287,28 +211,9 @@ static void add_labels(struct slicer *s, const struct node *n, const struct slic
                     .is_inner = true},
                 slice = slices;
     slice.name = build_label_name(s->g, s->kernel, whole.name, "_slice");
-    slices.is_of_slices = true;
-    if (of->number) {
-        *number = build_label(s->g, s->kernel, slices);
-        slice.extent = whole.extent / of->number, slice.nominal = (double)slice.extent;
-        *place = build_label(s->g, s->kernel, slice);
-        return;
-    }
-    enum fx_dtype da = stored_dtype(s->g, of->of.a), db = stored_dtype(s->g, of->of.b);
-    const int bits = fx_dtype_bits(fx_dtype_bits(da) > fx_dtype_bits(db) ? da : db);
-    double x = extent_of(s->g, n, of->of.a, of->of.b), y = extent_of(s->g, n, of->of.b, of->of.a),
-           batches = nominal_size(s->g, n->axes, n->n_axes) / (x * y), depth = nominal_size(s->g, &of->k, 1);
-    slices.nominal = wanted_slices(s->g->cx->arch, x < y ? x : y, x < y ? y : x, batches, depth, bits);
-    slice.nominal = SLICE_STEP * up(up(depth, (int)slices.nominal), SLICE_STEP);
-    struct terms length = length_terms(s, n, of, bits), count = {.a = a};
-    *place = add_label(s, slice, &length,
-        arena_printf(a, NAME_FMT ": the length of slices of " NAME_FMT, NAME_ARG(slice.name), NAME_ARG(whole.name)));
-    terms_extent(&count, s->kernel, of->k);
-    terms_extent(&count, s->kernel, *place);
-    terms_op(&count, FX_T_CDIV);
-    *number = add_label(s, slices, &count,
-        arena_printf(a, NAME_FMT " = ceil(" NAME_FMT " / " NAME_FMT ")", NAME_ARG(slices.name), NAME_ARG(whole.name),
-            NAME_ARG(slice.name)));
+    slice.extent = of->length, slice.nominal = of->length;
+    *number = build_label(s->g, s->kernel, slices);
+    *place = build_label(s->g, s->kernel, slice);
 }
 
 /* f at a place of a slice; 0 behind the end of the label that is cut. */
@@ -318,7 +223,7 @@ static struct node *slice_of(struct graph *out, struct node *f, const struct sli
         out, O_MUL, build_index(out, number, like), build_size(out, place, like), NULL, like);
     struct node at = {.kind = N_ACCESS,
         .dtype = f->dtype,
-        .has_fill = !of->number,
+        .has_fill = !of->is_even,
         .axis = -1,
         .span = like->span,
         .source = like->source};
@@ -337,12 +242,12 @@ static struct node *cut(void *state, struct graph *out, const struct node *old, 
         old->args[0]->n_axes >= MAX_AXES || !find_slices(s, old, &of))
         return graph_add(out, n);
     s->n_split++;
-    add_labels(s, old, &of, &number, &place);
+    add_labels(s, &of, &number, &place);
     struct node slice_sum = *n;
     slice_sum.name = (struct name){0};
-    slice_sum.args[0] = of.number ? slice_of(out, n->args[0], &of, number, place, n)
-                                  : build_op(out, O_MUL, slice_of(out, map[of.of.a->id], &of, number, place, n),
-                                        slice_of(out, map[of.of.b->id], &of, number, place, n), NULL, n);
+    slice_sum.args[0] = of.is_even ? slice_of(out, n->args[0], &of, number, place, n)
+                                   : build_op(out, O_MUL, slice_of(out, map[of.of.a->id], &of, number, place, n),
+                                         slice_of(out, map[of.of.b->id], &of, number, place, n), NULL, n);
     slice_sum.n_reduced = 0;
     for (int i = 0; i < n->n_reduced; i++)
         if (n->reduced[i] != of.k) slice_sum.n_reduced = set_add(slice_sum.reduced, slice_sum.n_reduced, n->reduced[i]);

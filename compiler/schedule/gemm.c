@@ -61,7 +61,7 @@ struct operand gemm_operand(const struct graph *g, const struct partition *p, co
         add_view(g, &o.tensor);
     } else {
         o.is_computed = (!tensor_of_factor(g, x->factor[s], &o.tensor) &&
-                            !tensor_of_slices(g, x->factor[s], x->factor[1 - s], &o.tensor)) ||
+                            !tensor_of_slices(g, x->sum, x->factor[s], x->factor[1 - s], &o.tensor)) ||
                         o.tensor.dtype != x->dtype[s];
     }
     return o;
@@ -138,7 +138,7 @@ static const struct window *find_window(
     const struct node *n = x->factor[s];
     struct tensor t;
     if (x->buffer[s] >= 0 || n->kind != N_ACCESS || !node_is_loaded(g, p, r, n->args[0], &t)) return NULL;
-    if (tensor_of_slices(g, n, x->factor[1 - s], &(struct tensor){0})) return NULL;
+    if (tensor_of_slices(g, x->sum, n, x->factor[1 - s], &(struct tensor){0})) return NULL;
     if (t.dtype != x->dtype[s] || (t.dtype != FX_F16 && t.dtype != FX_BF16) || t.is_split) return NULL;
     struct window *w = NEW(&g->cx->arena, struct window);
     if (!window_of_access(g, n, &t, w)) return NULL;

@@ -1550,8 +1550,8 @@ static const struct {
     {"(x: bf16[M=64,K=16384], w: bf16[K,N=4096]) -> y: bf16[M,N] { y = x @ w }", 1},
     {"(x: f16[B=16,M=64,K=16384], w: f16[B,K,N=64]) -> y: f16[B,M,N] { y = x @ w }", 8},
     {"(x: f16[M=64,K=65000], w: f16[K,N=64]) -> y: f16[M,N] { y = x @ w }", 127}, /* the last one is shorter */
-    {"(x: f16[M=64,K], w: f16[K,N=64]) -> y: f16[M,N] { y = x @ w }", 1}, /* nominally too short */
-    {"(x: f32[M=64,K], w: f32[K,N=64]) -> y: f32[M,N] { y = x @ w }", 1}, /* open extents */
+    {"(x: f16[M=64,K], w: f16[K,N=64]) -> y: f16[M,N] { y = x @ w }", 1}, /* K is open */
+    {"(x: f16[M,K=65536], w: f16[K,N=64]) -> y: f16[M,N] { y = x @ w }", 4}, /* M is open */
     {"(x: f32[M=16,K=1024], w: f32[K,N=64]) -> y: f32[M,N] { y = x @ w }", 4},
     {"(x: f32[M=4,K=65536], w: f32[K,N=512]) -> y: f32[M,N] { y = x @ w }", 2}, /* few rows: by what is read */
     {"(x: f32[M=8,K=32768], w: f32[K,N=512]) -> y: f32[M,N] { y = x @ w }", 1},
