@@ -1,7 +1,7 @@
 #!/bin/sh
 # Holds README.md and docs/ to what the command does.
 #
-# Input: docs.sh FXC. Every ```fx block of the pages must compile, every ```fx-checked block must become a graph and be refused with FX3001 or FX3003 when it is
+# Input: docs.sh FXC. Every ```fx block of the pages must compile, every ```fx-tested block too, and its `test` blocks must hold on the emulator, every ```fx-checked block must become a graph and be refused with FX3001 or FX3003 when it is
 # to be compiled, every ```fx-refused CODE block must fail with exit 1 and that code, every ```fx-out ARGS block must be what `fxc ARGS` prints for the
 # block of fx before it; README's ```cuda block must be lines of what its fx block becomes, in order, an ```explain ARGS block lines of what `fxc explain ARGS` says, a ```demo block lines of what the demo prints on the emulator, in order. A ```fx-rows block is a spec with HERE in it, for
 # which the code in the second column of every row of the table behind it must stand. A first line `# args: ...` of a block adds arguments. What the
@@ -68,6 +68,17 @@ check_block() { # NAME FENCE FILE
         status=$?
         cp "$work/out" "$work/why"
         result $status "$1 does not compile"
+        ;;
+    fx-tested)
+        cp "$3" "$work/spec.fx"
+        run_spec
+        status=$?
+        cp "$work/out" "$work/why"
+        result $status "$1 does not compile"
+        (cd "$work" && timeout 120 "$fxc" test --device=emu $extra spec.fx >out 2>&1 </dev/null)
+        status=$?
+        cp "$work/out" "$work/why"
+        result $status "$1: its tests do not hold"
         ;;
     fx-checked)
         cp "$3" "$work/spec.fx"
