@@ -95,7 +95,7 @@ bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char 
         if (s->configs[i].is_skinny) continue; /* a pin is of the tiles that take any extents */
         fits[kind_of(&s->configs[i])] |= fits_pins(g->kernel, &s->configs[i]);
         any |= fits_pins(g->kernel, &s->configs[i]);
-        buf_printf(&have, "%s%s with %d warps", i ? ", " : "", s->configs[i].text, s->configs[i].block / 32);
+        buf_printf(&have, "%s%s with %d warps", have.len ? ", " : "", s->configs[i].text, s->configs[i].block / 32);
     }
     if (!any) return *why_not = arena_printf(&g->cx->arena, "it has not what is pinned; it has %s", have.s), false;
     for (int i = 0; i < s->n_configs; i++)
