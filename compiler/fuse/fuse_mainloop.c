@@ -249,13 +249,17 @@ struct product fuse_product(const struct graph *g, struct node *sum) {
     as_contraction(sum, &c);
     struct product x = {.sum = sum, .factor = {c.a, c.b}, .buffer = {-1, -1}};
     operand_dtypes(g, sum, x.factor, x.dtype);
+    for (int s = 0; s < 2; s++)
+        x.is_rounded[s] = is_small_float(x.dtype[s]) && !holds_all(x.dtype[s], stored_dtype(g, x.factor[s]));
     return x;
 }
 
 void fuse_swap_factors(struct product *x) {
     const struct product y = *x;
-    for (int s = 0; s < 2; s++)
+    for (int s = 0; s < 2; s++) {
         x->factor[s] = y.factor[1 - s], x->buffer[s] = y.buffer[1 - s], x->dtype[s] = y.dtype[1 - s];
+        x->is_rounded[s] = y.is_rounded[1 - s];
+    }
 }
 
 void fuse_place_operands(struct fuser *f, struct product *x) {

@@ -299,6 +299,25 @@ static void add_chain_notes(struct facts *f, const struct chain *x, int tile_n) 
                 fx_dtype_name(x->second.b_dtype)));
 }
 
+/* Which factors a mainloop rounds as it loads them; add_buffers says so of those that are stored first, add_chain_notes
+ * of the intermediate. */
+static void add_rounded_notes(struct facts *f, const struct group *r) {
+    for (int i = 0; i < 2 * r->n_sums; i++) {
+        const struct product *x = &r->sums[i / 2];
+        const struct node *factor = x->factor[i % 2];
+        struct buf b;
+        if (!x->is_rounded[i % 2] || x->buffer[i % 2] >= 0 || factor == r->intermediate) continue;
+        buf_init(&b, f->a);
+        buf_printf(&b, "line %d: ", span_line(f->unit->cx, factor->span));
+        if (factor->source) ast_print_expr_short(&b, factor->source, 80);
+        else buf_puts(&b, "a factor");
+        buf_printf(&b,
+            " is rounded once to %s as the mainloop loads it (language.md, Accumulation; `precision: ieee` forbids it)",
+            fx_dtype_name(x->dtype[i % 2]));
+        note(f, b.s);
+    }
+}
+
 /* In how many passes a row program finds several reductions: of a variance whether it is of deviations from a mean that
  * is known, or of sums of squares beside it. */
 static void add_row_note(struct facts *f, const struct scheduled *s) {
@@ -388,6 +407,7 @@ static void add_launches(struct facts *f, int kernel) {
             const struct scheduled *s = phases[p].kernel;
             if (s->chain) add_chain_notes(f, s->chain, chosen < l.n_entries ? s->configs[chosen].tile_n : 0);
             if (s->row) add_row_note(f, s);
+            add_rounded_notes(f, s->group);
         }
         r->n_once += l.launch->is_once;
         r->is_known &= l.bytes.is_known &&
