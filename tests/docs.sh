@@ -213,6 +213,12 @@ for command in 'make demo' 'make test'; do
     grep -qF "$command" README.md
     result $? 'README.md leaves out a command'
 done
+# The tutorial's traces are those whose pages are checked.
+grep -o '`fxc trace p[^`]*`, \[page\]([a-z0-9_/.]*)' docs/tutorial.md | sed 's/^`fxc trace //; s/`, \[page\](/ /; s/)$//' >"$work/traces"
+sed -n 's/^| \[[a-z0-9_]*\](\(puzzles\/[a-z0-9_]*\.html\)) | `\([^`]*\)` |.*/\2 \1/p' docs/puzzles.md >"$work/rows"
+grep -vxF -f "$work/rows" "$work/traces" >"$work/why"
+[ ! -s "$work/why" ] && [ "$(wc -l <"$work/traces")" = 12 ]
+result $? 'docs/tutorial.md traces what docs/puzzles.md does not, or not twelve puzzles'
 sh tests/pages.sh "$fxc" >"$work/why" 2>&1
 status=$?
 skipped=$(grep -c ': not checked, ' "$work/why")
