@@ -3,7 +3,7 @@
 #
 # Input: docs.sh FXC. Every ```fx block of the pages must compile, every ```fx-tested block too, and its `test` blocks must hold on the emulator, every ```fx-checked block must become a graph and be refused with FX3001 or FX3003 when it is
 # to be compiled, every ```fx-refused CODE block must fail with exit 1 and that code, every ```fx-out ARGS block must be what `fxc ARGS` prints for the
-# block of fx before it, every ```fx-run ARGS block what `fxc run ARGS` prints of it on the emulator; README's ```cuda block must be lines of what its fx block becomes, in order, an ```explain ARGS block lines of what `fxc explain ARGS` says, a ```demo block lines of what the demo prints on the emulator, in order. A ```fx-rows block is a spec with HERE in it, for
+# block of fx before it, every ```fx-run ARGS block what `fxc run ARGS` prints of it on the emulator; a ```cpp block must be a program that exits with 0; README's ```cuda block must be lines of what its fx block becomes, in order, an ```explain ARGS block lines of what `fxc explain ARGS` says, a ```demo block lines of what the demo prints on the emulator, in order. A ```fx-rows block is a spec with HERE in it, for
 # which the code in the second column of every row of the table behind it must stand. A first line `# args: ...` of a block adds arguments. What the
 # tables of the sources list must stand on the page about it, links must lead somewhere, and the pages of docs/puzzles.md must be what `fxc trace` writes (pages.sh). Output: what failed, `docs: N passed, M failed`. Exit 1 when
 # one fails.
@@ -111,6 +111,14 @@ check_block() { # NAME FENCE FILE
     fx-run*)
         (cd "$work" && timeout 120 "$fxc" run --device=emu ${2#fx-run} spec.fx >out 2>why </dev/null && diff -u "$3" out >why)
         result $? "$1 is not what fxc run prints"
+        ;;
+    cpp)
+        mkdir -p "$work/program"
+        cp "$3" "$work/program/program.cc"
+        libraries=$(dirname "$fxc")
+        "${FX_CXX:-g++}" -std=c++17 -Wall -Wextra -Wpedantic -Werror -Icompiler -Iruntime -o "$work/program/program" "$work/program/program.cc" -L"$libraries" -lfx -Wl,-rpath,"$libraries" >"$work/why" 2>&1 &&
+            timeout 120 "$work/program/program" >"$work/why" 2>&1 </dev/null
+        result $? "$1 does not compile, or fails"
         ;;
     explain*)
         extra=$(sed -n '1s/^# args: //p' "$work/spec.fx")
