@@ -473,8 +473,9 @@ static int expect_launches(const struct fx_kernel *k, const struct call *c, cons
 /* Where constants are kept: they are computed, of every partition that has some, and then launched with. */
 static const unsigned long long kept_at = 0x600000000000;
 
+/* Of the launches, the first `n_once` are those that compute. */
 static int expect_kept(const struct fx_kernel *k, const struct call *c, const struct fx_partition *taken,
-    const struct fx_env *env, unsigned long long *at, struct record *out) {
+    const struct fx_env *env, unsigned long long *at, struct record *out, int *n_once) {
     unsigned long long base = kept_at, buffers[FX_MAX_BUFFERS];
     int n = 0;
     for (int q = 0; q < fx_partition_count(k); q++) {
@@ -489,12 +490,13 @@ static int expect_kept(const struct fx_kernel *k, const struct call *c, const st
         if (more < 0) return -1;
         n += more, base += own;
     }
+    *n_once = n;
     int more = expect_launches(k, c, taken, env, at, RUN_KEPT, out + n);
     return more < 0 ? -1 : n + more;
 }
 
-/* What the launcher must record; -1 when it must refuse. */
-static int expect(const struct fx_kernel *k, const struct call *c, bool keeps, struct record *out) {
+/* What the launcher must record, with constants kept where `n_once` is not NULL; -1 when it must refuse. */
+static int expect(const struct fx_kernel *k, const struct call *c, struct record *out, int *n_once) {
     unsigned align[32];
     int64_t extents[32], strides[32 * FX_MAX_RANK];
     size_t offsets[32], total;
@@ -522,7 +524,22 @@ static int expect(const struct fx_kernel *k, const struct call *c, bool keeps, s
     if (fx_check_scalars(k, extents, scalars, message, sizeof message)) return -1;
     unsigned long long at[FX_MAX_BUFFERS];
     for (int i = taken.first_buffer; i < taken.first_buffer + taken.n_buffers; i++) at[i] = c->workspace + offsets[i];
-    return keeps ? expect_kept(k, c, &taken, &env, at, out) : expect_launches(k, c, &taken, &env, at, RUN_ALL, out);
+    return n_once ? expect_kept(k, c, &taken, &env, at, out, n_once)
+                  : expect_launches(k, c, &taken, &env, at, RUN_ALL, out);
+}
+
+static void check_records(const struct library *l, const struct record *want, int n) {
+    ck_assert_int_eq(*l->n_records, n);
+    for (int r = 0; r < n; r++) {
+        ck_assert_str_eq(l->records[r].entry, want[r].entry);
+        l->records[r].entry = want[r].entry;
+        for (int a = 0; a < (int)(sizeof want->args / sizeof *want->args); a++)
+            ck_assert_msg(l->records[r].args[a] == want[r].args[a], "%s: argument %d is %llx, expected %llx", want[r].entry,
+                a, (unsigned long long)l->records[r].args[a], (unsigned long long)want[r].args[a]);
+        ck_assert_msg(memcmp(&l->records[r], &want[r], sizeof *want) == 0,
+            "%s: grid %u block %u shared %u, expected %u %u %u, or a map differs", want[r].entry, l->records[r].grid,
+            l->records[r].block, l->records[r].shared, want[r].grid, want[r].block, want[r].shared);
+    }
 }
 
 static void check_call(const struct library *l, const struct fx_kernel *k, int i, struct call *c) {
@@ -536,38 +553,19 @@ static void check_call(const struct library *l, const struct fx_kernel *k, int i
     snprintf(name, sizeof name, "run_%d", i);
     int got = ((int (*)(unsigned long long *, unsigned long long, long long *, long long *))symbol(l, name))(
         c->params, c->workspace, c->extents, c->strides);
-    int n = expect(k, c, false, want);
+    int n = expect(k, c, want, NULL);
     ck_assert_msg(got == (n < 0), "%s: launch gave %d, expected %s", k->name, got, n < 0 ? "a refusal" : "success");
-    ck_assert_int_eq(*l->n_records, n < 0 ? 0 : n);
-    for (int r = 0; r < n; r++) {
-        ck_assert_str_eq(l->records[r].entry, want[r].entry);
-        l->records[r].entry = want[r].entry;
-        ck_assert_msg(memcmp(&l->records[r], &want[r], sizeof *want) == 0,
-            "%s: grid %u block %u shared %u, expected %u %u %u, or an argument differs", want[r].entry,
-            l->records[r].grid, l->records[r].block, l->records[r].shared, want[r].grid, want[r].block, want[r].shared);
-    }
+    check_records(l, want, n < 0 ? 0 : n);
     snprintf(name, sizeof name, "unload_%d", i);
     ck_assert_int_eq(((int (*)(void))symbol(l, name))(), 0);
     ck_assert_int_eq(*l->is_loaded, 0);
-}
-
-static void check_records(const struct library *l, const struct record *want, int n) {
-    ck_assert_int_eq(*l->n_records, n);
-    for (int r = 0; r < n; r++) {
-        ck_assert_str_eq(l->records[r].entry, want[r].entry);
-        l->records[r].entry = want[r].entry;
-        for (int a = 0; a < (int)(sizeof want->args / sizeof *want->args); a++)
-            ck_assert_msg(l->records[r].args[a] == want[r].args[a], "%s: argument %d is %llx, expected %llx", want[r].entry,
-                a, (unsigned long long)l->records[r].args[a], (unsigned long long)want[r].args[a]);
-        ck_assert_msg(memcmp(&l->records[r], &want[r], sizeof *want) == 0, "%s: another launch", want[r].entry);
-    }
 }
 
 /* The same where what depends on `const` tensors alone is computed once; other tensors then are refused. */
 static void check_kept(const struct library *l, const struct fx_kernel *k, int i, struct call *c) {
     char name[40];
     struct record want[MAX_RECORDS];
-    int n = expect(k, c, true, want);
+    int n_once, n = expect(k, c, want, &n_once);
     if (n < 0) return;
     *l->sm_count = c->sm_count;
     current = k;
@@ -579,8 +577,7 @@ static void check_kept(const struct library *l, const struct fx_kernel *k, int i
         int r = ((int (*)(unsigned long long *, unsigned long long, unsigned long long, long long *, long long *, int))symbol(
             l, name))(c->params, kept_at, c->workspace, c->extents, c->strides, off);
         ck_assert_msg(r == (off ? 1 : 0), "%s: with constants it gave %d", k->name, r);
-        if (!off) check_records(l, want, n);
-        else ck_assert_int_le(*l->n_records, n);
+        check_records(l, want, off ? n_once : n);
     }
     char size[40];
     snprintf(size, sizeof size, "const_bytes_%d", i);
