@@ -213,6 +213,7 @@ START_TEST(entries_of_a_plan) {
     bool wanted[256] = {false, true};
     ck_assert_int_eq(fx_compile(text, strlen(text), "f.fx", NULL, &c), FX_OK);
     const struct fx_plan *plan = fx_get_plan(c);
+    ck_assert_int_le(fx_entry_count(plan), 256);
     r = calloc(256, sizeof *r);
     ck_assert_msg(fx_compile_resources(plan, plan->kernels, false, wanted, r) == FX_OK, "%s", fx_last_error());
     ck_assert_int_eq(r[0].registers, 0);
