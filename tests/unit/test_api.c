@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fakes.h"
 #include "fx.h"
 #include "fx_runtime.h"
 #include "lib/runtime.h"
@@ -25,21 +26,9 @@ static fx_compilation *compiled(const struct fx_options *options) {
     return c;
 }
 
-static void use_fakes(void) {
-    static const char *const fakes[][2] = {{"fake_cuda.so", "FX_LIBCUDA"}, {"fake_nvrtc.so", "FX_LIBNVRTC"}};
-    const char *folder = getenv("FX_TEST_FAKES");
-    char path[PATH_MAX], whole[PATH_MAX];
-    setenv("FX_CACHE", "off", 1);
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder ? folder : FX_TEST_DIR, fakes[i][0]);
-        ck_assert_msg(realpath(path, whole) != NULL, "%s is not there", path);
-        setenv(fakes[i][1], whole, 1);
-    }
-}
-
 static fx_context *opened(void) {
     fx_context *ctx;
-    use_fakes();
+    take_fakes();
     ck_assert_msg(fx_context_open(0, &ctx) == FX_OK, "%s", fx_last_error());
     return ctx;
 }
@@ -250,7 +239,7 @@ START_TEST(texts_that_are_null) {
     size_t n;
     struct fx_resources r;
     const char *why_not;
-    use_fakes();
+    take_fakes();
     ck_assert_int_eq(fx_doctor(NULL, 100), FX_OK);
     fx_cache_describe(NULL, 100);
     REFUSES(fx_nvrtc(NULL, NULL, "sm_90a", false, &image, &n, &log));

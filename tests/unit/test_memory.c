@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fakes.h"
 #include "fx.h"
 #include "fx_runtime.h"
 #include "suite.h"
@@ -244,18 +245,6 @@ static const struct scenario {
 };
 enum { N_SCENARIOS = sizeof scenarios / sizeof *scenarios };
 
-static void use_fakes(void) {
-    static const char *const fakes[][2] = {{"fake_cuda.so", "FX_LIBCUDA"}, {"fake_nvrtc.so", "FX_LIBNVRTC"}};
-    const char *folder = getenv("FX_TEST_FAKES");
-    char path[PATH_MAX], whole[PATH_MAX];
-    setenv("FX_CACHE", "off", 1);
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder ? folder : FX_TEST_DIR, fakes[i][0]);
-        ck_assert_msg(realpath(path, whole) != NULL, "%s is not there", path);
-        setenv(fakes[i][1], whole, 1);
-    }
-}
-
 /* With the n-th allocation failing; whether there was one. */
 static bool run_failing(const struct scenario *s, int i, int n, fx_status *status) {
     wrong = NULL;
@@ -304,7 +293,7 @@ START_TEST(every_allocation_fails) {
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0); /* no threads: which of them is short is chance */
-    use_fakes();
+    take_fakes();
     atomic_store(&fails_on, _i % 2);
     if (s->how & NEEDS_CONTEXT) ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
     for (int i = s->from; i <= s->to; i++) {

@@ -13,14 +13,11 @@
 #include <unistd.h>
 
 #include "lib/cuda_api.h"
+#include "fakes.h"
 #include "fx_runtime.h"
 #include "json_tree.h"
 #include "lib/runtime.h"
 #include "suite.h"
-
-#ifndef FX_TEST_DIR
-#define FX_TEST_DIR "build/tests"
-#endif
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 #define EXPR(...) {COUNT(((const struct fx_term[]){__VA_ARGS__})), (const struct fx_term[]){__VA_ARGS__}}
@@ -52,27 +49,9 @@ static struct {
     void (*behave)(size_t log_bytes, unsigned microseconds, int major);
 } nvrtc;
 
-static void *open_fake(const char *name, const char *variable) {
-    char path[PATH_MAX], whole[PATH_MAX];
-    const char *folder = getenv("FX_TEST_FAKES");
-    snprintf(path, sizeof path, "%s/%s", folder ? folder : FX_TEST_DIR, name);
-    ck_assert_msg(realpath(path, whole) != NULL, "%s is not there", path);
-    setenv(variable, whole, 1);
-    void *library = dlopen(whole, RTLD_NOW | RTLD_LOCAL);
-    ck_assert_msg(library != NULL, "%s", dlerror());
-    return library;
-}
-
-static void find(void *library, const char *name, void *slot) {
-    void *symbol = dlsym(library, name);
-    ck_assert_msg(symbol != NULL, "%s is missing", name);
-    memcpy(slot, &symbol, sizeof symbol);
-}
-
-/* Without disk cache: what is compiled is counted. */
 static void use_fakes(void) {
-    setenv("FX_CACHE", "off", 1);
-    void *library = open_fake("fake_cuda.so", "FX_LIBCUDA");
+    take_fakes();
+    void *library = open_fake("FX_LIBCUDA");
     find(library, "fake_cuda_fail", &cuda.let_fail);
     find(library, "fake_cuda_log", &cuda.log);
     find(library, "fake_cuda_hold", &cuda.hold);
@@ -85,7 +64,7 @@ static void use_fakes(void) {
     find(library, "fake_cuda_device", &cuda.device);
     find(library, "fake_cuda_spill", &cuda.spill);
     find(library, "fake_cuda_make_current", &cuda.make_current);
-    library = open_fake("fake_nvrtc.so", "FX_LIBNVRTC");
+    library = open_fake("FX_LIBNVRTC");
     find(library, "fake_nvrtc_fail", &nvrtc.let_fail);
     find(library, "fake_nvrtc_log", &nvrtc.log);
     find(library, "fake_nvrtc_clear", &nvrtc.clear);
