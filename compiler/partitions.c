@@ -53,7 +53,7 @@ struct fitter {
     struct point points[MOST_POINTS];
     int n_forms;
     struct scheduled_graph *forms[MOST_TRIED + 1];
-    double *seconds[MOST_TRIED + 1]; /* by point */
+    double *seconds[MOST_TRIED + 1]; /* by point, and those of a form that is tried */
 };
 
 /* ---- points ---- */
@@ -185,24 +185,31 @@ static struct scheduled_graph *form_at(struct fitter *f, const double *nominal) 
     return status == FX_OK ? form.chosen : NULL;
 }
 
-/* Prices c at every point, unless a form has these very prices. */
-static void add_form(struct fitter *f, struct scheduled_graph *c) {
-    double *seconds = NEW_ARRAY(&f->cx->arena, double, f->n_points + 1);
+/* Prices c at every point; false where a form has these very prices. */
+static bool add_form(struct fitter *f, struct scheduled_graph *c) {
+    double *seconds = f->seconds[f->n_forms];
     for (int i = 0; i < f->n_points; i++) seconds[i] = price_at(f, c, f->points[i].nominal);
     for (int j = 0; j < f->n_forms; j++)
-        if (memcmp(seconds, f->seconds[j], (size_t)f->n_points * sizeof *seconds) == 0) return;
-    f->seconds[f->n_forms] = seconds;
+        if (memcmp(seconds, f->seconds[j], (size_t)f->n_points * sizeof *seconds) == 0) return false;
     f->forms[f->n_forms++] = c;
+    return true;
 }
 
+/* Most points have a form that another has: its memory is given back. */
 static void try_point(struct fitter *f, const double *nominal) {
-    struct scheduled_graph *c = f->n_forms <= MOST_TRIED ? form_at(f, nominal) : NULL;
-    if (c) add_form(f, c);
+    if (f->n_forms > MOST_TRIED) return;
+    const struct arena_mark mark = arena_marked(&f->cx->arena);
+    struct diag *diags = f->cx->diags;
+    struct scheduled_graph *c = form_at(f, nominal);
+    if (c && add_form(f, c)) return;
+    arena_rewind(&f->cx->arena, &mark);
+    f->cx->diags = diags; /* as many as there were */
 }
 
 /* Takes the kernel with all labels small or large, with each so beside nominal ones, and at points all over. */
 static void try_forms(struct fitter *f, struct scheduled_graph *nominal) {
     int n_tried = 0;
+    for (int j = 0; j <= MOST_TRIED; j++) f->seconds[j] = NEW_ARRAY(&f->cx->arena, double, f->n_points + 1);
     add_form(f, nominal);
     for (unsigned high = 0; f->n_labels <= 3 && high < 1u << f->n_labels; high++) {
         struct point p;

@@ -9,18 +9,38 @@
 
 struct arena_chunk {
     struct arena_chunk *older;
+    size_t n_bytes;
     _Alignas(16) char bytes[];
 };
 
 enum { ALIGN = 16, CHUNK_BYTES = 64 * 1024 };
 
+/* Chunks given back are taken again: the C library would return their pages to the system. Not under a sanitizer, which
+ * sees who still reads them once they are freed. */
+#if defined __SANITIZE_ADDRESS__
+enum { KEEPS_SPARE = false };
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+enum { KEEPS_SPARE = false };
+#else
+enum { KEEPS_SPARE = true };
+#endif
+#else
+enum { KEEPS_SPARE = true };
+#endif
+
 void arena_init(struct arena *a, jmp_buf *oom) { *a = (struct arena){.oom = oom}; }
 
-void arena_release(struct arena *a) {
-    for (struct arena_chunk *c = a->chunks, *older; c; c = older) {
+static void free_chunks(struct arena_chunk *c) {
+    for (struct arena_chunk *older; c; c = older) {
         older = c->older;
         free(c);
     }
+}
+
+void arena_release(struct arena *a) {
+    free_chunks(a->chunks);
+    free_chunks(a->spare);
     *a = (struct arena){.oom = a->oom};
 }
 
@@ -28,10 +48,11 @@ struct arena_mark arena_marked(const struct arena *a) {
     return (struct arena_mark){*a, a->chunks ? a->chunks->older : NULL};
 }
 
-static struct arena_chunk *free_until(struct arena_chunk *c, const struct arena_chunk *end) {
+static struct arena_chunk *give_back_until(struct arena *a, struct arena_chunk *c, const struct arena_chunk *end) {
     while (c != end) {
         struct arena_chunk *older = c->older;
-        free(c);
+        if (KEEPS_SPARE && c->n_bytes == CHUNK_BYTES) c->older = a->spare, a->spare = c;
+        else free(c);
         c = older;
     }
     return c;
@@ -41,16 +62,25 @@ static struct arena_chunk *free_until(struct arena_chunk *c, const struct arena_
 void arena_rewind(struct arena *a, const struct arena_mark *mark) {
     struct arena_chunk *newest = mark->arena.chunks;
     bool is_newest = a->chunks == newest;
-    free_until(a->chunks, newest);
-    if (newest) newest->older = free_until(newest->older, mark->older);
+    give_back_until(a, a->chunks, newest);
+    if (newest) newest->older = give_back_until(a, newest->older, mark->older);
     if (mark->arena.at) memset(mark->arena.at, 0, (size_t)((is_newest ? a->at : mark->arena.end) - mark->arena.at));
+    struct arena_chunk *spare = a->spare;
     *a = mark->arena;
+    a->spare = spare;
 }
 
 static struct arena_chunk *new_chunk(struct arena *a, size_t n_bytes) {
-    struct arena_chunk *c = calloc(1, sizeof *c + n_bytes);
-    a->refused = c ? 0 : n_bytes;
-    if (!c) longjmp(*a->oom, 1);
+    struct arena_chunk *c = n_bytes == CHUNK_BYTES ? a->spare : NULL;
+    if (c) {
+        a->spare = c->older;
+        memset(c->bytes, 0, n_bytes);
+    } else {
+        c = calloc(1, sizeof *c + n_bytes);
+        a->refused = c ? 0 : n_bytes;
+        if (!c) longjmp(*a->oom, 1);
+        c->n_bytes = n_bytes;
+    }
     a->held += n_bytes;
     return c;
 }

@@ -361,32 +361,42 @@ static bool is_better(const struct scheduled_graph *a, const struct scheduled_gr
     return a->seconds < b->seconds;
 }
 
+struct tried { /* a proposal that was scheduled */
+    struct proposal of;
+    double seconds; /* by which it was compared */
+    int n_launches;
+};
+
 /* What became of the other proposals. */
-static void note_others(struct cx *cx, struct scheduled_graph *best, struct scheduled_graph *const *all, int n) {
-    const struct kernel *k = best->graph->kernel;
+static void note_others(struct cx *cx, struct scheduled_graph *best, const struct tried *all, int n) {
     for (int i = 0; i < n; i++) {
-        if (all[i] == best || (all[i]->n_launches == best->n_launches && all[i]->seconds == best->seconds)) continue;
-        const char *why = all[i]->seconds >= best->seconds ? "it is predicted to take longer"
-                          : k->fuse == FUSE_REQUIRE        ? "`fuse: require` asks for one kernel"
-                                                           : "it has another number of kernels than is asked for";
-        PUSH(&cx->arena, best->others, best->n_others) = (struct proposal){
-            all[i]->partition->name, launches_each_time(all[i]), fx_estimate(all[i]), why};
+        if (all[i].n_launches == best->n_launches && all[i].seconds == best->seconds) continue;
+        struct proposal *other = &PUSH(&cx->arena, best->others, best->n_others);
+        *other = all[i].of;
+        other->why = all[i].seconds >= best->seconds                 ? "it is predicted to take longer"
+                     : best->graph->kernel->fuse == FUSE_REQUIRE ? "`fuse: require` asks for one kernel"
+                                                                 : "it has another number of kernels than is asked for";
     }
 }
 
+/* Of a proposal that is not taken only what the receipt says of it is kept. */
 struct scheduled_graph *fx_schedule(struct cx *cx, const struct graph *g) {
-    struct scheduled_graph *best = NULL, **all = NEW_ARRAY(&cx->arena, struct scheduled_graph *, g->n_partitions + 1);
+    struct scheduled_graph *best = NULL;
+    struct tried *all = NEW_ARRAY(&cx->arena, struct tried, g->n_partitions + 1);
     int n = 0;
     if (!pins_are_met(cx, g)) return NULL;
     for (int i = 0; i < g->n_partitions; i++) {
         bool is_separate = g->partitions[i].is_separate;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;
         if (g->kernel->fuse == FUSE_REQUIRE && is_separate) continue;
+        const struct arena_mark mark = arena_marked(&cx->arena);
         struct scheduled_graph *c = schedule_partition(cx, g, &g->partitions[i]);
-        if (!c && g->partitions[i].is_optional) continue;
-        if (!c) return NULL;
-        all[n++] = c;
-        if (!best || is_better(c, best)) best = c;
+        if (!c && !g->partitions[i].is_optional) return NULL;
+        if (c)
+            all[n++] = (struct tried){
+                {c->partition->name, launches_each_time(c), fx_estimate(c), NULL}, c->seconds, c->n_launches};
+        if (c && (!best || is_better(c, best))) best = c;
+        else arena_rewind(&cx->arena, &mark);
     }
     if (!contract_holds(cx, best)) return NULL;
     note_others(cx, best, all, n);
