@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "schedule/chain_program.h"
 #include "schedule/wgmma.h"
+#include "schedule/row_program.h"
 
 /* An identifier of the spec as one of the emitted file. */
 static const char *encoded(struct arena *a, struct name n) { return arena_printf(a, "%s_", name_encoded(a, n)); }
@@ -94,6 +95,8 @@ static void choose_args(const struct unit *u, const struct scheduled_graph *c, s
         for (int j = 0; j < c->partition->buffers[i].n_axes; j++) extent_used[c->partition->buffers[i].axes[j]] = true;
     }
     if (l->kernel->parts) add_arg(a, l, FX_ARG_BUFFER, c->partition->n_buffers + l->kernel->partial);
+    const struct row_program *row = l->kernel->row; /* which says how many columns it has, whatever it reads of them */
+    for (int i = 0; row && i < row->cols.n; i++) extent_used[row->cols.axes[i]] = true;
     for (int i = 0; i < k->n_axes; i++)
         if ((extent_used[i] |= touched.axes[i]) && k->axes[i].extent < 0) add_arg(a, l, FX_ARG_EXTENT, i);
     for (int i = 0, n = l->n_args; i < n; i++) {

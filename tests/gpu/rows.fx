@@ -387,3 +387,11 @@ test quotients { B=40 T=130 x.init: normal(0,1) tol: exact }
 test quotients { B=9 T=67 x.init: normal(0,1e-30) s.init: normal(0,1e12) tol: exact }
 test quotients { B=9 T=67 x.init: normal(0,1e30) s.init: normal(0,1e-12) tol: exact }
 test quotients { B=9 T=64 x.init: integers(-1,1) s.init: integers(-2,2) tol: exact }
+
+# a result of const rows is computed ahead: what is left of the row program reads no column
+kernel ahead(x: const f32[N,B,M], s: f32) -> (y: f32[M], z: f32[M,N,B], w: f16[N,B,M]) {
+  y = sum[N,B](x)
+  z = where(s > y, x @[M] y, y / 3.0)
+  w = log2(x)
+}
+test ahead { M=5 N=3 B=4 x.init: integers(1,3) s.init: integers(-1,1) }
