@@ -11,6 +11,7 @@ import sys
 import threading
 import traceback
 import types
+import weakref
 
 # ---- a torch of a few lines ----
 
@@ -19,11 +20,11 @@ WIDTHS = {"float32": (2, 32), "bfloat16": (4, 16), "int32": (0, 32), "uint8": (1
 for name in WIDTHS:
     setattr(torch, name, name)
 torch.strided, torch._C = "strided", types.SimpleNamespace()
-grad_mode, made, current, at, fails = [True], [], [0x77], [1 << 20], []
+grad_mode, made, current, at, fails, recorded, capturing = [True], [], [0x77], [1 << 20], [], [], [False]
 
 
 class Tensor:
-    layout, device_type = torch.strided, "cuda"
+    layout, device_type, _version = torch.strided, "cuda", 0
 
     def __init__(self, shape, dtype="float32", device=0, strides=None, requires_grad=False):
         self.shape, self.dtype, self.index, self.requires_grad = tuple(shape), dtype, device, requires_grad
@@ -46,13 +47,16 @@ class Tensor:
     def is_neg(self):
         return False
 
-    is_conj = is_neg
+    is_conj = is_inference = is_neg
 
     def data_ptr(self):
         return self.address
 
     def untyped_storage(self):
-        return types.SimpleNamespace(resize_=lambda n: None)
+        return types.SimpleNamespace(resize_=lambda n: None, of=weakref.ref(self))
+
+    def record_stream(self, stream):
+        recorded.append((self.address, stream))
 
 
 class Parameter(Tensor):
@@ -74,7 +78,11 @@ def empty(shape, dtype=None, device=None):
 torch.Tensor, torch.nn, torch.empty_like, torch.empty = Tensor, types.SimpleNamespace(Parameter=Parameter), empty_like, empty
 torch.device = lambda kind, index: (kind, index)
 torch.is_grad_enabled = lambda: grad_mode[0]
-torch.cuda = types.SimpleNamespace(device=lambda device: contextlib.nullcontext(), current_stream=lambda device: types.SimpleNamespace(cuda_stream=current[0]))
+torch.cuda = types.SimpleNamespace(device=lambda device: contextlib.nullcontext(), current_stream=lambda device: types.SimpleNamespace(cuda_stream=current[0]),
+                                   is_current_stream_capturing=lambda: capturing[0], ExternalStream=lambda stream: stream)
+for name in ("torch.multiprocessing", "torch.multiprocessing.reductions"):
+    sys.modules[name] = types.ModuleType(name)
+sys.modules["torch.multiprocessing.reductions"].StorageWeakRef = lambda storage: types.SimpleNamespace(expired=lambda: storage.of() is None)
 
 import fx  # noqa: E402
 from fx._library import Tensor as View, library  # noqa: E402
@@ -239,6 +247,42 @@ def workspace():
     made.clear()
     m.long(x)
     assert made == ["like"] * (2 if bound.workspace_bytes else 1) and bound.workspace_bytes, (made, bound.workspace_bytes)
+
+
+@test
+def constants_that_a_graph_reads():
+    # Its memory stays, whatever becomes of the weight; what no graph read goes.
+    for is_captured in (False, True):
+        k = fx.compile("kernel k(x: f32[M,N], w: const f32[K,N]) -> y: f32[M,N] { y = x * sum[K](w) }").k
+        x, w = Tensor((4, 8)), Tensor((16, 8))
+        k(x, w)
+        bound = list(k._bound.values())[-1]
+        kept = [weakref.ref(next(iter(bound._constants.values())).memory)]
+        capturing[0] = is_captured
+        k(x, w)
+        capturing[0] = False
+        assert bound.const_bytes and len(bound._constants) == 1
+        w._version = 1
+        k(x, w)
+        kept.append(weakref.ref(next(iter(bound._constants.values())).memory))
+        capturing[0] = is_captured
+        k(x, w)
+        capturing[0] = False
+        w = Tensor((16, 8))
+        k(x, w)
+        gc.collect()
+        assert len(bound._constants) == 1 and [m() is not None for m in kept] == [is_captured] * 2
+
+
+@test
+def constants_of_streams():
+    k = fx.compile("kernel k(x: f32[M,N], w: const f32[K,N]) -> y: f32[M,N] { y = x * sum[K](w) }").k
+    x, w = Tensor((4, 8)), Tensor((16, 8))
+    recorded.clear()
+    k(x, w, stream=0x99)  # made there, in memory of the current stream
+    memory = next(iter(list(k._bound.values())[-1]._constants.values())).memory
+    k(x, w, stream=0x99), k(x, w)
+    assert recorded == [(memory.address, 0x99)]
 
 
 @test

@@ -296,6 +296,7 @@ class Bound:
         self.workspace_bytes = n_bytes.value
         check(library().fx_const_bytes(self.prepared, frame[1], self.n, c.byref(n_bytes)))
         self.const_bytes, self._constants, self._lock = n_bytes.value, {}, threading.Lock()
+        self._captured = set()  # what graphs read that were captured: nobody says when they go
         self._const = [i for i, p in enumerate(p for p in kernel.inputs if not p.is_scalar) if p.is_const]
         self.frames.append(frame)
         self.makers = [kind.maker(dtype, shape, device) for dtype, shape in self.output_shapes] if isinstance(kind, _arrays.TorchArrays) and device is not None else None
@@ -320,9 +321,9 @@ class Bound:
     def constants(self, tensors, values, stream):
         """What was computed from the `const` tensors among these, now if need be; None where it cannot be while a graph is captured."""
         state = [self.kind.state(tensors[i]) for i in self._const]
-        kept = self._constants.get(key := tuple(state))
+        kept, is_capturing = self._constants.get(key := tuple(state)), self.kind.is_capturing()
         if kept is None or not kept.is_alive():
-            if self.kind.is_capturing():
+            if is_capturing:
                 return None
             with self._lock:
                 now = dict(state)
@@ -330,6 +331,8 @@ class Bound:
                 for k in gone + list(self._constants)[: -MOST_CONSTANTS]:
                     self._constants.pop(k, None)
                 kept = self._constants[key] = Constants(self, [tensors[i] for i in self._const], values, stream)
+        if is_capturing:
+            self._captured.add(kept)
         if stream not in kept.streams:
             kept.streams.add(stream)
             self.kind.use_on(kept.memory, stream)
@@ -437,7 +440,7 @@ class Constants:
         weakref.finalize(self, lib.fx_constants_release, c.c_void_p(handle.value)).atexit = False
         check(lib.fx_const_workspace_bytes(handle, values, bound.n, c.byref(n_bytes)))
         check(lib.fx_stream_wait(bound.context.handle, stream))  # launches on other streams find it done
-        self.handle, self.workspace_bytes, self.streams = handle.value, n_bytes.value, {stream}
+        self.handle, self.workspace_bytes, self.streams = handle.value, n_bytes.value, {kind.stream(bound.device)}  # whose memory it is
         self.lives = [kind.life(t) for t in tensors]
 
     def is_alive(self):
