@@ -194,13 +194,13 @@ def any_bytes():
 @test
 def layout_keeps_the_tree():
     def tree(text):
-        return subprocess.run([FXC, "--emit=ast", "-o", "-", "-"], input=text.encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        return subprocess.run([FXC, "--emit=ast", "-o", "-", "-"], input=text.encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
 
     def laid_out(text):
         done = subprocess.run([FXC, "fmt", "-"], input=text.encode(), stdout=subprocess.PIPE, check=True)
         return done.stdout.decode()
     draw = random.Random(3)
-    for path in sorted(ROOT.glob("examples/*/*.fx")) + sorted(ROOT.glob("tests/language/*.fx")):
+    for path in sorted(p for d in ("examples", "tests/language", "tests/gpu") for p in (ROOT / d).rglob("*.fx")):
         text = path.read_text()
         messy = "\n".join(draw.choice(("", " ", "\t", "    ")) + line + draw.choice(("", "  ", "\t", "\r")) + draw.choice(("", "", "\n\n")) for line in text.split("\n")).rstrip("\r")
         for given in (text, messy):

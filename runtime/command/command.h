@@ -363,7 +363,7 @@ fx_status write_explain_page(const fx_compilation *c, const char *path, const ch
     const struct fx_resources *compiled, const char *to);
 
 /* ---- tools/format.c ---- */
-/* A spec in the standard layout, malloc'ed; NULL when out of memory, and for one of more than 256 braces. */
+/* A spec in the standard layout, malloc'ed; NULL when out of memory. */
 char *format_text(const char *text, size_t len, size_t *n_out);
 
 /* ---- the subcommands ---- */

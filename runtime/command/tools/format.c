@@ -7,7 +7,7 @@
 #include "command/command.h"
 
 struct spec_layout { /* on the way through the text */
-    char *out;
+    char *out; /* NULL: what would be written is counted */
     size_t n;
     int blocks, brackets; /* `{` that are open, and `(` and `[` */
     int n_empty;          /* lines before this one */
@@ -37,7 +37,10 @@ static void count_brackets(struct spec_layout *l, const char *line, size_t len) 
     }
 }
 
-static void put(struct spec_layout *l, const char *s, size_t len) { memcpy(l->out + l->n, s, len), l->n += len; }
+static void put(struct spec_layout *l, const char *s, size_t len) {
+    if (l->out) memcpy(l->out + l->n, s, len);
+    l->n += len;
+}
 
 static bool is_one_of(char c, const char *set) { return c && strchr(set, c); }
 
@@ -63,22 +66,23 @@ static void add_line(struct spec_layout *l, const char *line, size_t len) {
     count_brackets(l, text, code);
 }
 
-char *format_text(const char *text, size_t len, size_t *n_out) {
-    size_t most = len + 2, lines = 1;
-    for (size_t i = 0; i < len; i++) lines += text[i] == '\n', most += text[i] == '{';
-    /* No line is indented by more than two blanks for every brace before it. */
-    size_t braces = most - len - 2;
-    if (braces > 256) return NULL;
-    struct spec_layout l = {.out = malloc(len + lines * (2 * braces + 2) + 2)};
-    if (!l.out) return NULL;
+static size_t lay_out(char *out, const char *text, size_t len) {
+    struct spec_layout l = {.out = out};
     for (const char *at = text, *end = text + len; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
         add_line(&l, at, (size_t)(stop - at));
         at = newline ? newline + 1 : end;
     }
-    l.out[l.n] = 0;
-    *n_out = l.n;
-    return l.out;
+    return l.n;
+}
+
+char *format_text(const char *text, size_t len, size_t *n_out) {
+    *n_out = lay_out(NULL, text, len);
+    char *out = malloc(*n_out + 1);
+    if (!out) return NULL;
+    lay_out(out, text, len);
+    out[*n_out] = 0;
+    return out;
 }
 
 static fx_status format_file(const struct command *cmd, const char *path) {
@@ -87,8 +91,7 @@ static fx_status format_file(const struct command *cmd, const char *path) {
     fx_status status = spec_read(path, &spec);
     char *text = status == FX_OK ? format_text(spec.text, spec.n_bytes, &n) : NULL;
     const bool differs = text && (n != spec.n_bytes || memcmp(text, spec.text, n) != 0);
-    if (status == FX_OK && !text)
-        status = complain(FX_ERR_NOMEM, "cannot format %s: out of memory, or more than 256 braces", path);
+    if (status == FX_OK && !text) status = complain(FX_ERR_NOMEM, "cannot format %s: out of memory", path);
     if (text && is_given(cmd, OPT_CHECK_FORMAT)) {
         if (differs) printf("%s\n", path), status = FX_ERR_DIFFERS;
     } else if (text && (differs || !strcmp(path, "-"))) status = write_whole(path, &(struct text_piece){text, n}, 1);
