@@ -37,8 +37,8 @@ fx_status form_make(
     struct cx *cx, const struct kernel *k, const struct pipeline_options *o, struct buf *dump, struct form *out) {
     struct form form = {0}, whole = {0};
     fx_status status = make_once(cx, k, o, dump, &form);
-    if (!status && k->fuse == FUSE_PREFER && !k->kernels && launches_each_time(form.chosen) > 1 && has_runs(form.fused) &&
-        !o->skip && !o->stop_after && !o->dump_after) {
+    if (!status && k->fuse == FUSE_PREFER && !k->kernels && launches_each_time(form.chosen) > 1 &&
+        has_runs(form.fused) && !o->skip && !o->stop_after && !o->dump_after) {
         const struct pipeline_options without = {.skip = "share,partial", .with = o->with};
         int n_diags = cx->n_diags, n_errors = cx->n_errors;
         fx_status tried = make_once(cx, k, &without, dump, &whole);

@@ -226,8 +226,8 @@ struct fx_kernel { /* one kernel of the spec */
     const char *receipt; /* as fx_receipt gives it, without what the entries were compiled to */
     int n_partitions;
     const struct fx_partition *partitions; /* none: there is one, of all launches and buffers. fx_get_partition */
-    uint64_t text_hash; /* of the kernel as fx prints it, constants, fns and fixed extents written in: by which times that
-                         * were measured of it are found again */
+    uint64_t text_hash; /* of the kernel as fx prints it, constants, fns and fixed extents written in: by which times
+                         * that were measured of it are found again */
 };
 
 struct fx_plan {

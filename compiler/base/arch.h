@@ -28,7 +28,8 @@ struct arch {
 const struct arch *arch_find(const char *name);
 /* Row number i, NULL past the end. */
 const struct arch *arch_row(int i);
-/* m as the GPU of that name is (NULL, or none of arch.def: as m is), with so many multiprocessors; 0: as many as that has. */
+/* m as the GPU of that name is (NULL, or none of arch.def: as m is), with so many multiprocessors; 0: as many as that
+ * has. */
 struct arch arch_of_gpu(const struct arch *m, const char *device, int sms);
 /* Blocks of a cluster that shares the k of each of so many tiles out, 1 where none does: 2 where the tiles of the last
  * round leave half of the SMs idle, 4 or 8 where all tiles fit at once so. Of clusters of more than 2 blocks an H200

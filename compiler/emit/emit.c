@@ -286,7 +286,8 @@ static void emit_entry(struct buf *out, const struct scheduled_graph *c, const s
         buf_puts(out, a ? ", " : "");
         emit_parameter(out, c, phases, d->n, &d->args[a], statements.s);
     }
-    if (launch_takes_maps(phases, d->n, e)) buf_printf(out, ", const __grid_constant__ fx_tensor_maps<%d> maps", d->n_maps);
+    if (launch_takes_maps(phases, d->n, e))
+        buf_printf(out, ", const __grid_constant__ fx_tensor_maps<%d> maps", d->n_maps);
     buf_printf(out, ") {\n%s}\n#endif\n\n", statements.s);
 }
 

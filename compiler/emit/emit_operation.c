@@ -226,7 +226,8 @@ const char *value_cast(struct values *w, const struct node *n, const char *arg) 
     if (to == FX_F32 || to == FX_F64) return arena_printf(a, "(%s)%s", value_ctype(to), arg);
     if (from == FX_I32 && magnitude_of(w, n->args[0], 0) < 0x1p22)
         return arena_printf(a, "fx_to_float(fx_from_float<%s>(fx_small_to_float(%s)))", emit_ctype(to), arg);
-    if (fx_dtype_bits(to) == 8) return arena_printf(a, "fx_to_float(%s)", rounded_f8(w, to, value_as_f32(w, from, arg)));
+    if (fx_dtype_bits(to) == 8)
+        return arena_printf(a, "fx_to_float(%s)", rounded_f8(w, to, value_as_f32(w, from, arg)));
     return arena_printf(a, "fx_to_float(fx_from_float<%s>(%s))", emit_ctype(to), value_as_f32(w, from, arg));
 }
 

@@ -102,7 +102,8 @@ static struct scope *at_element(
     give_held(b, p, b->x->held, b->x->n_held, "f");
     for (int i = 0; i < b->x->n_known; i++)
         if (b->x->divides[b->x->known[i]->id])
-            b->w.inverse[b->x->known[i]->id] = arena_printf(arena(b), "%s.%sinverse", results, member(b, b->x->known[i]));
+            b->w.inverse[b->x->known[i]->id] =
+                arena_printf(arena(b), "%s.%sinverse", results, member(b, b->x->known[i]));
     if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
     for (int i = 0; i < b->x->n_scans; i++)
         p->text[b->x->scans[i]->id] = arena_printf(arena(b),
@@ -626,8 +627,8 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }",
         address_product(a, l->axis_names, b.x->cols.axes, b.x->cols.n));
     if (l->kernel->parts) { /* sums of a pass over one part of a row, or what it adds to a running sum */
-        buf_line(b.w.out, "  FX_DEVICE int parts() const { return fx_row_parts<%d, %d, %d>(rows()); }", l->kernel->parts,
-            l->kernel->part_blocks, l->kernel->part_rows);
+        buf_line(b.w.out, "  FX_DEVICE int parts() const { return fx_row_parts<%d, %d, %d>(rows()); }",
+            l->kernel->parts, l->kernel->part_blocks, l->kernel->part_rows);
         buf_line(b.w.out,
             "  FX_DEVICE unsigned *partial(int pass, index row, int part) const { "
             "return %s + (((long long)pass * rows() + row) * %d + part) * %d; }",

@@ -173,8 +173,8 @@ static void put_constants(struct host_writer *w, const struct ahead *f, int k) {
         put_use(w, f->kernels[k]);
         for (int i = 0; i < f->n_images; i++) {
             put_case(w, f, i);
-            put_c(w, "%s%s_const_%s(m%s", is_size ? "*bytes = " : "return ", f->forms[k * f->n_images + i], names[which],
-                is_size ? "" : ", stream");
+            put_c(w, "%s%s_const_%s(m%s", is_size ? "*bytes = " : "return ", f->forms[k * f->n_images + i],
+                names[which], is_size ? "" : ", stream");
             if (is_size) host_c_put_given_extents(w);
             else host_c_put_constants_given(w, which == 1);
             put_c(w, is_size && i + 1 < f->n_images ? ");\n    else\n" : ");\n");

@@ -1,8 +1,8 @@
 /* Of a C launcher: what depends on `const` parameters alone, computed once into memory of the caller's.
  *
- * In: a plan some of whose launches are once. Out: for such a kernel NAME, beside its other functions, NAME_const_bytes,
- * NAME_const_prepare, NAME_const_workspace and NAME_const_launch, and a struct that holds what the constants were
- * computed from, by which a launch with other tensors is refused. host_c_kernel.c writes what they do. */
+ * In: a plan some of whose launches are once. Out: for such a kernel NAME, beside its other functions,
+ * NAME_const_bytes, NAME_const_prepare, NAME_const_workspace and NAME_const_launch, and a struct that holds what the
+ * constants were computed from, by which a launch with other tensors is refused. host_c_kernel.c has their bodies. */
 #include "host_c/host_c.h"
 
 const char host_c_about_constants[] =
@@ -60,6 +60,15 @@ void host_c_put_constants_type(struct host_writer *w) {
     put_c(w, "};\n");
 }
 
+/* Strides, those of `const` parameters alone where is_prepare, each behind a comma and what stands before its name. */
+static void put_strides(struct host_writer *w, bool is_prepare, const char *before) {
+    const struct fx_kernel *k = w->k;
+    for (int i = 0; i < k->n_params; i++)
+        if (k->params[i].is_strided && (!is_prepare || is_const(&k->params[i])))
+            for (int j = 0; j < k->params[i].rank; j++)
+                put_c(w, ", %s%s", before, w->strides[fx_stride_index(i, j)]);
+}
+
 void host_c_put_constants_parameters(struct host_writer *w, bool is_outer, bool is_prepare) {
     const struct fx_kernel *k = w->k;
     const char *memory = is_outer ? "void *" : "CUdeviceptr ";
@@ -75,9 +84,7 @@ void host_c_put_constants_parameters(struct host_writer *w, bool is_outer, bool 
     if (is_prepare) put_c(w, ",\n    %smemory, struct %s_constants *constants", memory, w->base);
     else put_c(w, ",\n    const struct %s_constants *constants, %sworkspace", w->base, memory);
     host_c_put_extents(w, ", ");
-    for (int i = 0; i < k->n_params; i++)
-        for (int j = 0; k->params[i].is_strided && (!is_prepare || is_const(&k->params[i])) && j < k->params[i].rank; j++)
-            put_c(w, ", long long %s", w->strides[fx_stride_index(i, j)]);
+    put_strides(w, is_prepare, "long long ");
 }
 
 void host_c_put_constants_given(struct host_writer *w, bool is_prepare) {
@@ -88,9 +95,7 @@ void host_c_put_constants_given(struct host_writer *w, bool is_prepare) {
     put_c(w, is_prepare ? ", (unsigned long long)(uintptr_t)memory, constants"
                         : ", constants, (unsigned long long)(uintptr_t)workspace");
     host_c_put_given_extents(w);
-    for (int i = 0; i < k->n_params; i++)
-        for (int j = 0; k->params[i].is_strided && (!is_prepare || is_const(&k->params[i])) && j < k->params[i].rank; j++)
-            put_c(w, ", %s", w->strides[fx_stride_index(i, j)]);
+    put_strides(w, is_prepare, "");
 }
 
 void host_c_put_constants_check(struct host_writer *w) {

@@ -214,7 +214,7 @@ static void put_places(struct host_writer *w, const struct fx_partition *p, bool
         p->n_buffers, of, host_c_call(w, "fx_place"), of, p->n_buffers, of);
 }
 
-/* Where the buffers of a partition lie in the workspace, those that are kept behind the others where it has them too. */
+/* Where the buffers of a partition lie in the workspace, those that are kept behind the others where it has any. */
 static void put_layout(struct host_writer *w, const struct fx_partition *p) {
     if (w->run != HOST_ONCE) put_places(w, p, false);
     if (!keeps_any(w->k, p)) return;

@@ -34,7 +34,8 @@
  *             every factor to nearest makes and the largest relative one times |sum|, for factors that terms have in
  *             common
  *             Two sums of products with a factor of at most 16 bits that an addition reads, or sums of such, may be one
- *             sum: the addition has its own e and that of a sum of all their terms, p their m; 0 where all is exact as above
+ *             sum: the addition has its own e and that of a sum of all their terms, p their m; 0 where all is exact as
+ *             above
  *   prod      that of its terms, plus K * u * |v|; 0 where the terms are exact integers whose product is within 2^24
  *             (f64: 2^53)
  *   recur     h = a h + b in any order of joining runs: |a| e + |h| e(a) + e(b) from element to element, plus u times

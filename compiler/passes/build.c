@@ -155,7 +155,8 @@ struct node *build_folded(struct graph *g, const struct node *n) {
 
 double build_odd_seconds(
     const struct graph *g, const struct node *n, const struct contraction *c, double *slices) {
-    enum { TILE = 64, FEW_ROWS = 16, BLOCKS = 2, LEAST_SLICE = 256 }; /* of the engine that takes any alignment; blocks an SM */
+    /* Of the engine that takes any alignment; blocks an SM. */
+    enum { TILE = 64, FEW_ROWS = 16, BLOCKS = 2, LEAST_SLICE = 256 };
     static const double BLOCK_SECONDS = 0.85e-6;   /* from asking for a block of k until it is multiplied, on an H100 */
     double sides[2] = {1, 1}, batches = 1;
     for (int i = 0; i < n->n_axes; i++) {

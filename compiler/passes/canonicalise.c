@@ -279,7 +279,8 @@ static struct node *rewrite(void *state, struct graph *out, const struct node *o
  * which may go by a buffer that others read. */
 static struct node *as_stored(const struct graph *g, const struct output *out) {
     struct node *n = out->value;
-    bool is_rounded = !g->kernel->params[out->param].is_input && n->kind == N_CAST && n->to == g->kernel->params[out->param].dtype && fx_is_float(n->to) &&
+    const struct param *to = &g->kernel->params[out->param];
+    bool is_rounded = !to->is_input && n->kind == N_CAST && n->to == to->dtype && fx_is_float(n->to) &&
                       fx_dtype_bits(n->to) <= 16 && n->args[0]->dtype == n->dtype && n->args[0]->kind == N_OP;
     return is_rounded ? n->args[0] : n;
 }

@@ -68,8 +68,8 @@ static bool is_elementwise(const struct node *n, int flat, bool has_sums, int de
     return true;
 }
 
-/* Short runs of a product are shared in its epilogue: share.c finds them along the flattened label. What is reduced over
- * other labels too is no run. */
+/* Short runs of a product are shared in its epilogue: share.c finds them along the flattened label. What is reduced
+ * over other labels too is no run. */
 static bool may_hold_sums(const struct graph *g, const struct parts *x) {
     const int last = x->axes[x->n - 1];
     int64_t run = g->kernel->axes[last].extent;

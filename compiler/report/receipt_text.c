@@ -290,7 +290,8 @@ static void put_brief_entry(struct buf *out, const struct receipt_entry *e) {
 static void put_brief_launch(struct buf *out, const struct receipt *r, int i) {
     const struct receipt_launch *l = &r->launches[i];
     bool is_chosen = false;
-    buf_printf(out, "  kernel %d, %s%s: %s", i + 1, l->launch->is_once ? "once, " : "", l->launch->name, l->launch->driver);
+    buf_printf(out, "  kernel %d, %s%s: %s", i + 1, l->launch->is_once ? "once, " : "", l->launch->name,
+        l->launch->driver);
     if (strcmp(l->launch->driver, l->schedule) != 0) buf_printf(out, " by %s", l->schedule);
     if (l->launch->is_beside) buf_puts(out, " beside each other");
     else if (l->launch->n_phases > 1) buf_printf(out, " in %d phases", l->launch->n_phases);

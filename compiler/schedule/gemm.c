@@ -484,7 +484,7 @@ int gemm_piece_vector(const struct graph *g, const struct partition *p, const st
 static const double OPS_PER_CYCLE = 64;
 enum { INSTRUCTIONS = 2 };
 
-/* Where the lanes multiply, too, which no more than so many flops a cycle and SM shows, operations take longer beside. */
+/* Where the lanes multiply, too, which no more than so many flops a cycle and SM shows, operations take longer. */
 static const double LANES_RATE = 256, BY_LANES = 1.8;
 
 double gemm_computed_seconds(const struct graph *g, double ops) {
@@ -595,7 +595,8 @@ static double tile_cycles(const struct graph *g, const struct scheduled *s, cons
         for (int j = 0; j < e->n_sums; j++)
             if (!is_copied(f, &e->b[j])) *computed_ops += batches * k * n * rows * e->b[j].ops;
     }
-    *computed_ops *= rounds * resident_blocks(sms, below * beside) / (tiles * blocks); /* SMs without a tile compute nothing */
+    /* SMs without a tile compute nothing. */
+    *computed_ops *= rounds * resident_blocks(sms, below * beside) / (tiles * blocks);
     if (f->is_fed) return sms * (rounds * (tile / blocks + f->of_tile + f->exchange) + f->at_end);
     if (begins) return sms * rounds * (tile + epilogue + COPIED_BEGIN);
     if (!f->hides_epilogue) return sms * rounds * ((tile + epilogue) / blocks + f->exchange);
@@ -624,7 +625,8 @@ void gemm_price(const struct graph *g, const struct partition *p, struct schedul
         int warpgroups = f->block > 128 ? f->block / 128 : 1;
         double epilogue = f->epilogue > 0
                               ? f->epilogue
-                              : gemm_epilogue_cycles(f->tile_m * f->tile_n, warpgroups, s->gemm.n_accumulators, instructions),
+                              : gemm_epilogue_cycles(
+                                    f->tile_m * f->tile_n, warpgroups, s->gemm.n_accumulators, instructions),
                cycles = tile_cycles(g, s, f, epilogue, 0, &flops, &ops),
                seconds = cycles / arch_all_cycles(g->cx->arch) +
                          gemm_computed_seconds(g, ops) * (f->rate <= LANES_RATE ? BY_LANES : 1);

@@ -238,6 +238,7 @@ void schedule_pointwise_price(const struct graph *g, const struct partition *p, 
                     (arch_all_cycles(m) * INSTRUCTIONS_PER_CYCLE);
     if (s->seconds < computing) s->seconds = computing;
     if (s->seconds < turning) s->seconds = turning;
-    double apart = f.turns > FEW_TURNS ? 2 * traffic_seconds(g, p, s) : 0; /* lanes walk apart: each reads parts of sectors */
+    /* Lanes walk apart: each reads parts of sectors. */
+    double apart = f.turns > FEW_TURNS ? 2 * traffic_seconds(g, p, s) : 0;
     if (s->seconds < apart) s->seconds = apart;
 }

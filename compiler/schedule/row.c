@@ -268,15 +268,16 @@ static void add_config(
     if (c->min_blocks < 1) c->min_blocks = 1;
     if (c->min_blocks * threads > m->sm_threads) c->min_blocks = m->sm_threads / threads;
     c->suffix = arena_printf(
-        a, "%dx%d%s%s%s", t->across, t->lanes, t->is_spread ? "_cluster" : "", t->is_resident ? arena_printf(a, "_keep%d", chunks) : "", kind);
+        a, "%dx%d%s%s%s", t->across, t->lanes, t->is_spread ? "_cluster" : "",
+        t->is_resident ? arena_printf(a, "_keep%d", chunks) : "", kind);
     c->engine = arena_printf(
         a, "%s, %d, %d, %d, %d", t->is_resident ? "true" : "false", v, chunks, t->lanes, t->across);
     int n_passes = x->n_passes + x->stores_elements;
     const char *passes = t->is_resident ? arena_printf(a, "up to %d elements kept in registers, ", c->most_cols)
                          : n_passes > 1 ? arena_printf(a, "read in each of %d passes, ", n_passes)
                                         : "";
-    c->text = arena_printf(a, "%s%d thread%s %s, %s%s", t->is_spread ? "a cluster of blocks of " : "", t->lanes, t->lanes == 1 ? "" : "s",
-        x->is_along_rows && v > 1 ? "a vector of rows" : "a row", passes,
+    c->text = arena_printf(a, "%s%d thread%s %s, %s%s", t->is_spread ? "a cluster of blocks of " : "", t->lanes,
+        t->lanes == 1 ? "" : "s", x->is_along_rows && v > 1 ? "a vector of rows" : "a row", passes,
         is_aligned ? "16-byte accesses"
         : is_small ? "any alignment"
                    : "any size");
@@ -299,7 +300,8 @@ static struct team widened(const struct scheduled *s, const struct team *t, int 
 
 /* Across rows, teams that hold their rows: first those that read whole sectors, then those that read half of each and
  * hold more. Of the others those that want a grid are widened. */
-static void add_across(const struct graph *g, struct scheduled *s, const struct team *t, int n, int v, bool is_aligned) {
+static void add_across(
+    const struct graph *g, struct scheduled *s, const struct team *t, int n, int v, bool is_aligned) {
     for (int kind = 0; kind < 3; kind++)
         for (int i = 0; i < n; i++) {
             bool is_wide = kind == 0 || (kind == 2 && t[i].wants_grid && !t[i].is_spread);
@@ -332,7 +334,8 @@ static bool has_few_rows(const struct graph *g, const struct scheduled *s, int v
     double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
     if (rows < FEW_ROWS && is_long(g, x)) return true;
     const double across = 8 * v < SECTORS / 4 ? SECTORS / 4 : 8 * v; /* rows of a block */
-    return x->is_along_rows && rows / across < g->cx->arch->sms / (x->n_scans ? 2.0 : 2.0 * SPREAD) && cols >= PARTS * 64.0;
+    return x->is_along_rows && rows / across < g->cx->arch->sms / (x->n_scans ? 2.0 : 2.0 * SPREAD) &&
+           cols >= PARTS * 64.0;
 }
 
 /* How many parts: a few blocks for each SM, since in launches that read elements every block adds up all parts of the

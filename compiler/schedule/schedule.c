@@ -231,8 +231,8 @@ static void add_kernels(struct cx *cx, struct scheduled_graph *c, struct schedul
 
 /* ---- what people are told ---- */
 
-/* What waiting takes in kernels however small: for memory, for threads of a block, for results of one product that are the
- * next one's operands. */
+/* What waiting takes in kernels however small: for memory, for threads of a block, for results of one product that are
+ * the next one's operands. */
 static const double LEAST_ROW = 0.5e-6, LEAST_PRODUCT = 1.2e-6, LEAST_CHAIN = 4.3e-6;
 /* The first kernel of a launch has but to begin; a phase of small ones takes longer than a price says. */
 static const double FIRST_SECONDS = 1.1e-6, SMALL_PHASE_SECONDS = 3e-6;

@@ -213,8 +213,8 @@ void fx_price_again(struct scheduled_graph *c);
  * smallest takes, measured on an H100 (tests/bench/prices.py). */
 double scheduled_estimate(const struct scheduled *s);
 double fx_estimate(const struct scheduled_graph *c);
-/* c with prices of configuration variants[i] alone of launch i, of all its phases; -1, or variants NULL: of that with the
- * lowest one. Its kernels have no other configurations; c stays as it is. */
+/* c with prices of configuration variants[i] alone of launch i, of all its phases; -1, or variants NULL: of that with
+ * the lowest one. Its kernels have no other configurations; c stays as it is. */
 const struct scheduled_graph *fx_price_variants(const struct scheduled_graph *c, const int *variants);
 
 /* Leaves the configurations of s that the kernel's pins allow; false, with what there is, where none fits. */

@@ -149,7 +149,8 @@ static void put_read(struct bytes *b, const struct read *x) {
 static const bool *needed_by(const struct graph *g, const struct scheduled *s) {
     if (!s->parts) return NULL;
     const struct row_stage *stage = &s->row->stages[s->pass];
-    return row_stage_reads(s->row, stage) ? s->row->passes[stage->pass].reads : NEW_ARRAY(&g->cx->arena, bool, g->n_nodes);
+    return row_stage_reads(s->row, stage) ? s->row->passes[stage->pass].reads
+                                          : NEW_ARRAY(&g->cx->arena, bool, g->n_nodes);
 }
 
 /* The sums of all parts of a sum by key. */

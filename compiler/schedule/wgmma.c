@@ -12,12 +12,13 @@
 bool schedule_wgmma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
-enum { WARPGROUP = 128, K_BYTES = 128, MOST_STAGES = 8, LEAST_STAGES = 3, MOST_COLUMNS = 256, MOST_BOXES = 2, MOST_OF_ROWS = 3 };
+enum { WARPGROUP = 128, K_BYTES = 128, MOST_STAGES = 8, LEAST_STAGES = 3 };
+enum { MOST_COLUMNS = 256, MOST_BOXES = 2, MOST_OF_ROWS = 3 };
 
-/* A tile: its place in the table is its rank where two would do. Rates are what tensor cores and shared memory allow; how
- * fast the L2 cache feeds a tile is counted besides. Those of one sum, and the cycles below, are fitted to times of 206
- * products of 16-bit floats by every tile, small and large, on an H100, the card's clock taken as 1650 MHz; those of
- * several sums follow from what they do beside each other. */
+/* A tile: its place in the table is its rank where two would do. Rates are what tensor cores and shared memory allow;
+ * how fast the L2 cache feeds a tile is counted besides. Those of one sum, and the cycles below, are fitted to times of
+ * 206 products of 16-bit floats by every tile, small and large, on an H100, the card's clock taken as 1650 MHz; those
+ * of several sums follow from what they do beside each other. */
 static const struct wgmma_tile {
     int bm, bn;
     int consumers; /* warpgroups that multiply */
@@ -201,15 +202,16 @@ static int smem_bytes(const struct wgmma_tile *t, int stages, int b_tiles, int n
     return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * (WARPGROUP / 32) * staging + 2 * stages * 8;
 }
 
-static int most_stages(const struct graph *g, const struct wgmma_tile *t, int b_tiles, int n_sums, int slabs, int staged) {
+static int most_stages(
+    const struct graph *g, const struct wgmma_tile *t, int b_tiles, int n_sums, int slabs, int staged) {
     int stages = MOST_STAGES;
     while (stages && smem_bytes(t, stages, b_tiles, n_sums, slabs, staged) > g->cx->arch->block_shared) stages--;
     return stages;
 }
 
-/* Whether stores can be copies of boxes, of which there are as many as stores: plain values, made of sums and of what is
- * the same for all rows, or for all columns, in tensors of elements as wide that lie along n in whole pieces of 16 bytes. Returns how many
- * stores there are, or 0. */
+/* Whether stores can be copies of boxes, of which there are as many as stores: plain values, made of sums and of what
+ * is the same for all rows, or for all columns, in tensors of elements as wide that lie along n in whole pieces of 16
+ * bytes. Returns how many stores there are, or 0. */
 static int count_boxes(const struct graph *g, const struct partition *p, const struct scheduled *s, int vector) {
     const struct gemm_shape *shape = &s->gemm;
     const struct group *r = s->group;
@@ -250,7 +252,7 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
     return are_mappable(g, shape, true, why_not);
 }
 
-/* Whether one instruction can take the B's of all sums, which lie beside each other in a stage: with fewer reads of A. */
+/* Whether one instruction can take the B's of all sums, which lie beside each other in a stage: fewer reads of A. */
 static bool are_beside(const struct scheduled *s, int bn) {
     const struct gemm_shape *shape = &s->gemm;
     int n = s->gemm.n_accumulators;
@@ -287,9 +289,9 @@ static const char *engine(
             e->bm, b_tiles, stages, e->consumers, n_sums, is_aligned);
     const char *cluster = "";
     if (e->cluster_m) cluster = arena_printf(&g->cx->arena, ", fx_wgmma_shared<%d, %d>", e->cluster_m, e->cluster_n);
-    const char *own = arena_printf(&g->cx->arena, "fx_wgmma<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %s%s>", type,
-        beside * e->bn, beside, e->bm, b_tiles, stages, e->consumers, e->is_pingpong ? "true" : "false", n_sums, chunk,
-        slabs, is_aligned, cluster);
+    const char *own = arena_printf(&g->cx->arena,
+        "fx_wgmma<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %s%s>", type, beside * e->bn, beside, e->bm,
+        b_tiles, stages, e->consumers, e->is_pingpong ? "true" : "false", n_sums, chunk, slabs, is_aligned, cluster);
     return staged ? arena_printf(&g->cx->arena, "fx_wgmma_reducing<%s, %d>", own, staged) : own;
 }
 
@@ -319,8 +321,8 @@ static int sums_held(const struct wgmma_tile *e, int n_sums) {
     return n_sums * e->bm * e->bn / WARPGROUP / (e->is_pingpong ? 1 : e->consumers);
 }
 
-/* Whether a thread has too many sums for what an epilogue that stores boxes holds beside them: vectors over rows, or those
- * over columns and a function. */
+/* Whether a thread has too many sums for what an epilogue that stores boxes holds beside them: vectors over rows, or
+ * those over columns and a function. */
 static bool lacks_registers(
     const struct scheduled *s, const struct wgmma_tile *e, int n_sums, double instructions) {
     enum { HELD = 128, OF_A_FUNCTION = 16 };

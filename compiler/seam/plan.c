@@ -374,8 +374,8 @@ struct fx_partition fx_get_partition(const struct fx_kernel *k, int number) {
     return (struct fx_partition){.name = "", .n_launches = k->n_launches, .n_buffers = k->n_buffers};
 }
 
-/* Whether some variant of every launch of a partition fits extents, of tensors that lie as they should: what is asked of
- * before there are arguments is what a launch takes. */
+/* Whether some variant of every launch of a partition fits extents, of tensors that lie as they should: what is asked
+ * of before there are arguments is what a launch takes. */
 static bool fits(const struct fx_kernel *k, const struct fx_partition *p, const struct fx_env *launch) {
     const struct fx_env env = {.extents = launch->extents, .sm_count = launch->sm_count};
     for (int i = p->first_launch; i < p->first_launch + p->n_launches; i++) {
@@ -414,7 +414,8 @@ static bool add_buffers(const struct fx_kernel *k, const struct fx_partition *pa
 bool fx_workspace_layout(const struct fx_kernel *k, const struct fx_partition *partition, const struct fx_env *env,
     size_t *offsets, size_t *total) {
     *total = 0;
-    return add_buffers(k, partition, env, false, offsets, total) && add_buffers(k, partition, env, true, offsets, total);
+    return add_buffers(k, partition, env, false, offsets, total) &&
+           add_buffers(k, partition, env, true, offsets, total);
 }
 
 bool fx_const_layout(const struct fx_kernel *k, const struct fx_partition *partition, const struct fx_env *env,
