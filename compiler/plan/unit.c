@@ -6,8 +6,8 @@
 
 #include "base/names.h"
 #include "schedule/chain_program.h"
-#include "schedule/wgmma.h"
 #include "schedule/row_program.h"
+#include "schedule/wgmma.h"
 
 /* An identifier of the spec as one of the emitted file. */
 static const char *encoded(struct arena *a, struct name n) { return arena_printf(a, "%s_", name_encoded(a, n)); }
