@@ -923,6 +923,12 @@ if python3 -c 'import sqlite3' 2>err; then
         expect 0 $check -D M=40 --db=folder/t.db
         says out '16-byte accesses$'
     done
+    # A view that never ends is given up.
+    edit folder/t.db "DROP TABLE choice"
+    edit folder/t.db "CREATE VIEW choice AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS kernel_hash, 'the emulator' AS device, 'M=40' AS extents, '0.1.0' AS version, 'fx_s_any' AS entries FROM n"
+    expect 0 $check -D M=40 --db=folder/t.db
+    says err '^tuned choices: folder/t.db: interrupted$'
+    says out '16-byte accesses$'
     # Any bytes are no database, and are left as they are; what is cut off is told.
     printf 'no database at all, but long enough to be taken for one by its size alone %0600d' 7 >bytes.db
     cp bytes.db copy.db

@@ -232,10 +232,9 @@ static fx_status check_way(const struct tuning *t, const struct gpu *gpu, const 
 }
 
 /* All of them; FX_ERR_DIFFERS where one is wrong, the others being compared all the same. */
-static fx_status check_ways(struct tuning *t, const struct gpu *gpu) {
-    struct expected *e = NULL;
+static fx_status check_ways(struct tuning *t, const struct gpu *gpu, const struct expected *e) {
     bool any_wrong = false;
-    fx_status status = expect_all(t->job, &e);
+    fx_status status = FX_OK;
     for (int i = 0; status == FX_OK && i < t->n_ways; i++) {
         if (!t->ways[i].is_open) continue;
         say_progress(t, "checking", i + 1, t->n_ways);
@@ -243,7 +242,6 @@ static fx_status check_ways(struct tuning *t, const struct gpu *gpu) {
         any_wrong |= status == FX_ERR_DIFFERS;
         if (status == FX_ERR_DIFFERS) status = FX_OK;
     }
-    expected_release(e, t->job->n_outputs);
     return status == FX_OK && any_wrong ? FX_ERR_DIFFERS : status;
 }
 
@@ -351,7 +349,6 @@ static fx_status time_ways(struct tuning *t, struct gpu *gpu, double until) {
     status = rotation_open(gpu, &rotation);
     if (status == FX_OK && !t->job->is_emulated) status = warm_clocks(gpu, &rotation, timer);
     if (status == FX_OK) status = time_rounds(t, gpu, &rotation, timer, until);
-    if (status == FX_OK && combine_ways(t)) status = time_rounds(t, gpu, &rotation, timer, until);
     /* Copies may only go once nothing queued uses them. */
     fx_stream_wait(t->job->context, gpu->stream);
     rotation_close(gpu, &rotation);
@@ -404,13 +401,21 @@ static void keep_fastest(struct tuning *t) {
 /* ---- the subcommand ---- */
 
 static fx_status tune_ways(struct tuning *t, struct gpu *gpu, double start) {
+    struct expected *e = NULL;
     fx_status status = list_ways(t, gpu), checked = FX_OK;
     if (status != FX_OK) return status;
     choose_ways(t);
     status = compile_ways(t, gpu, start);
     if (status == FX_OK) status = open_workspace(t, gpu);
-    if (status == FX_OK) status = checked = check_ways(t, gpu);
+    if (status == FX_OK) status = expect_all(t->job, &e);
+    if (status == FX_OK) status = checked = check_ways(t, gpu, e);
     if (status == FX_OK || status == FX_ERR_DIFFERS) status = time_ways(t, gpu, start + t->budget);
+    if (status == FX_OK && combine_ways(t)) {
+        status = check_way(t, gpu, e, &t->ways[t->n_ways - 1]);
+        if (status == FX_OK) status = time_ways(t, gpu, start + t->budget);
+        else if (status == FX_ERR_DIFFERS) checked = status, status = FX_OK;
+    }
+    expected_release(e, t->job->n_outputs);
     end_progress();
     for (int i = 0; i < t->n_ways; i++) t->n_timed += t->ways[i].median > 0;
     qsort(t->ways, (size_t)t->n_ways, sizeof *t->ways, by_time);

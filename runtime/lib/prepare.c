@@ -234,7 +234,7 @@ static fx_status open_stages(fx_prepared *p) {
 /* Rows of tuned choices, where the environment names a database. */
 static void read_tuning(fx_prepared *p) {
     const char *path = secure_getenv("FX_TUNE_DB");
-    if (path && *path) tuning_load(path, p->kernel, p->ctx->name, &p->tuned, &p->n_tuned, p->tuning, sizeof p->tuning);
+    if (path && *path) tuning_load(path, p->kernel, p->ctx->name, p->ctx->sm_count, &p->tuned, &p->n_tuned);
 }
 
 static fx_status prepare(fx_prepared *p, const struct fx_plan *plan, const struct fx_kernel *k,
@@ -351,6 +351,8 @@ fx_status prepared_load(fx_prepared *p, const bool *wanted) {
             }
     }
     free(wants);
+    p->serial = serial_next(); /* what was chosen among fewer is chosen anew */
+    for (int i = 0; i < k->n_launches; i++) atomic_store(&p->stages[i].last, 0);
     return status;
 }
 

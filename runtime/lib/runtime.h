@@ -188,7 +188,6 @@ struct fx_prepared {
     bool is_pinned;       /* the partition is */
     struct tuned_way *tuned; /* rows of the database of FX_TUNE_DB that fit, tuning.h */
     int n_tuned;
-    char tuning[256];     /* why there are none; "": none were asked for, or there are some */
     uint64_t serial;      /* of what it is now: no other prepared kernel has it, and a pin changes it */
 };
 /* A number that was not given before; 0 is none. */

@@ -1,9 +1,10 @@
-/* The database of tuned choices, by SQLite, which is opened at run time as CUDA is: nothing here is built with it, and where it
- * is not found there are no rows. In: a file, a kernel. Out: rows, each checked against the kernel that it is read for: entries
- * are named, so that a plan that has no such entry takes no notice. Invariant: no row makes a call fail.
+/* The database of tuned choices, by SQLite, which is opened at run time as CUDA is: nothing here is built with it, and
+ * where it is not found there are no rows. In: a file, a kernel. Out: rows, each checked against the kernel that it is
+ * read for: entries are named, so that a plan that has no such entry takes no notice. Invariant: no row makes a call
+ * fail.
  *
- * SQLite and no file of our own: several processes write at once, a crash leaves what was, a damaged file is told, and a person
- * can look into it. Its journal is the default one, which works on any file system; a write is one row. */
+ * SQLite and no file of our own: several processes write at once, a crash leaves what was, a damaged file is told, and a
+ * person can look into it. Its journal is the default one, which works on any file system; a write is one row. */
 #include "lib/tuning.h"
 
 #include <dlfcn.h>
@@ -16,7 +17,7 @@
 
 enum { OK = 0, ROW = 100, DONE = 101 };                             /* of sqlite3.h */
 enum { OPEN_READONLY = 1, OPEN_READWRITE = 2, OPEN_CREATE = 4 };    /* likewise */
-enum { SCHEMA_VERSION = 1, WAIT_MILLISECONDS = 2000, MOST_ROWS = 4096 };
+enum { SCHEMA_VERSION = 1, WAIT_MILLISECONDS = 2000, MOST_ROWS = 4096, MOST_STEPS = 20000000 };
 
 static struct sqlite_table {
 #define SQLITE(name, result, parameters) result(*name) parameters;
@@ -71,6 +72,12 @@ static int64_t number_of(void *db, const char *sql) {
     return v;
 }
 
+/* A table may be a view that never ends. */
+static int stop(void *unused) {
+    (void)unused;
+    return 1;
+}
+
 /* NULL with why_not: there is none, or it is not ours. */
 static void *open_database(const char *path, bool writes, char *why_not, size_t size) {
     void *db = NULL;
@@ -80,6 +87,7 @@ static void *open_database(const char *path, bool writes, char *why_not, size_t 
     if (writes) make_folder(path);
     int code = sqlite.sqlite3_open_v2(path, &db, writes ? OPEN_READWRITE | OPEN_CREATE : OPEN_READONLY, NULL);
     if (code == OK) sqlite.sqlite3_busy_timeout(db, WAIT_MILLISECONDS);
+    if (code == OK) sqlite.sqlite3_progress_handler(db, MOST_STEPS, stop, NULL);
     int64_t version = code == OK ? number_of(db, "PRAGMA user_version") : -1;
     if (version == 0 && writes) version = run(db, schema) ? SCHEMA_VERSION : -1;
     if (version == SCHEMA_VERSION) return db;
@@ -98,6 +106,14 @@ static bool is_of_a_part(const struct fx_kernel *k, int extent) {
     return false;
 }
 
+/* What was written to a stream of open_memstream, which is closed; NULL: out of memory. */
+static char *text_of_stream(FILE *to, char **text) {
+    const bool is_whole = !ferror(to);
+    if (fclose(to) == 0 && is_whole) return *text;
+    free(*text);
+    return NULL;
+}
+
 /* "M=300,K=4104"; malloc'ed. */
 static char *extents_text(const struct fx_kernel *k, const int64_t *extents) {
     char *text = NULL;
@@ -110,7 +126,7 @@ static char *extents_text(const struct fx_kernel *k, const int64_t *extents) {
         fprintf(to, "%s%s=%lld", before, k->extents[e].name, (long long)extents[e]);
         before = ",";
     }
-    return fclose(to) == 0 ? text : NULL;
+    return text_of_stream(to, &text);
 }
 
 static char *entries_text(const struct fx_kernel *k, int partition, const int *variants) {
@@ -121,7 +137,7 @@ static char *entries_text(const struct fx_kernel *k, int partition, const int *v
     if (!to) return NULL;
     for (int i = 0; i < p.n_launches; i++)
         fprintf(to, "%s%s", i ? "," : "", k->launches[p.first_launch + i].variants[variants[i]].entry);
-    return fclose(to) == 0 ? text : NULL;
+    return text_of_stream(to, &text);
 }
 
 /* Whether the text, of any bytes, gives every extent of the kernel its value. */
@@ -131,7 +147,8 @@ static bool read_extents(const struct fx_kernel *k, const char *text, int64_t *e
         size_t n = strlen(k->extents[e].name);
         if (is_of_a_part(k, e)) continue;
         char *end;
-        if (strncmp(text, k->extents[e].name, n) != 0 || text[n] != '=' || text[n + 1] < '0' || text[n + 1] > '9') return false;
+        if (strncmp(text, k->extents[e].name, n) != 0 || text[n] != '=' || text[n + 1] < '0' || text[n + 1] > '9')
+            return false;
         extents[e] = strtoll(text + n + 1, &end, 10);
         if (*end != ',' && *end) return false;
         text = *end ? end + 1 : end;
@@ -162,20 +179,36 @@ static bool read_entries(const struct fx_kernel *k, const char *entries, struct 
     return false;
 }
 
+/* Whether every launch takes the way's variant at its extents, before there are arguments. */
+static bool is_taken(const struct fx_kernel *k, const struct tuned_way *w, int sm_count) {
+    const struct fx_partition p = fx_get_partition(k, w->partition);
+    int64_t extents[FX_MAX_EXTENTS];
+    char message[256];
+    memcpy(extents, w->extents, sizeof extents);
+    if (fx_solve_extents(k, extents, message, sizeof message) != FX_OK) return false;
+    const struct fx_env env = {.extents = extents, .sm_count = sm_count};
+    for (int i = 0; i < p.n_launches; i++)
+        if (!fx_expr_holds(&k->launches[p.first_launch + i].variants[w->variants[i]].needs, &env)) return false;
+    return true;
+}
+
 /* ---- reading and writing ---- */
 
-static void read_rows(void *db, const struct fx_kernel *k, const char *device, struct tuned_way **rows, int *n) {
-    static const char sql[] = "SELECT extents, entries FROM choice WHERE kernel_hash = ?1 AND device = ?2 AND version = ?3";
+static void read_rows(
+    void *db, const struct fx_kernel *k, const char *device, int sm_count, struct tuned_way **rows, int *n) {
+    static const char sql[] =
+        "SELECT extents, entries FROM choice WHERE kernel_hash = ?1 AND device = ?2 AND version = ?3";
     void *statement = NULL;
     struct tuned_way w;
     bool is_ready = sqlite.sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == OK &&
                     sqlite.sqlite3_bind_int64(statement, 1, (int64_t)k->text_hash) == OK &&
                     sqlite.sqlite3_bind_text(statement, 2, device, -1, NULL) == OK &&
                     sqlite.sqlite3_bind_text(statement, 3, FX_VERSION, -1, NULL) == OK;
-    while (is_ready && *n < MOST_ROWS && sqlite.sqlite3_step(statement) == ROW) {
+    for (int read = 0; is_ready && read < MOST_ROWS && sqlite.sqlite3_step(statement) == ROW; read++) {
         const char *extents = (const char *)sqlite.sqlite3_column_text(statement, 0),
                    *entries = (const char *)sqlite.sqlite3_column_text(statement, 1);
         if (!extents || !entries || !read_extents(k, extents, w.extents) || !read_entries(k, entries, &w)) continue;
+        if (!is_taken(k, &w, sm_count)) continue;
         struct tuned_way *more = realloc(*rows, (size_t)(*n + 1) * sizeof *more);
         if (!more) break;
         *rows = more;
@@ -184,12 +217,13 @@ static void read_rows(void *db, const struct fx_kernel *k, const char *device, s
     sqlite.sqlite3_finalize(statement);
 }
 
-void tuning_load(const char *path, const struct fx_kernel *k, const char *device, struct tuned_way **rows, int *n,
-    char *why_not, size_t size) {
+void tuning_load(
+    const char *path, const struct fx_kernel *k, const char *device, int sm_count, struct tuned_way **rows, int *n) {
+    char why_not[256]; /* which a call says nothing of */
     *rows = NULL, *n = 0;
-    void *db = open_database(path, false, why_not, size);
+    void *db = open_database(path, false, why_not, sizeof why_not);
     if (!db) return;
-    read_rows(db, k, device, rows, n);
+    read_rows(db, k, device, sm_count, rows, n);
     sqlite.sqlite3_close_v2(db);
 }
 
@@ -205,15 +239,18 @@ const struct tuned_way *tuning_find(
 }
 
 static bool write_row(void *db, const struct tuning_row *r, const char *extents, const char *entries) {
-    static const char sql[] = "INSERT OR REPLACE INTO choice VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, datetime('now'))";
+    static const char sql[] =
+        "INSERT OR REPLACE INTO choice VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, datetime('now'))";
     const struct fx_partition p = fx_get_partition(r->kernel, r->partition);
     const char *texts[] = {r->device, extents, FX_VERSION, r->kernel->name, p.name ? p.name : "", entries};
     const double times[] = {r->us, r->plans_us, r->predicted_us};
     void *statement = NULL;
     bool is_written = sqlite.sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == OK &&
                       sqlite.sqlite3_bind_int64(statement, 1, (int64_t)r->kernel->text_hash) == OK;
-    for (int i = 0; i < 6; i++) is_written = is_written && sqlite.sqlite3_bind_text(statement, 2 + i, texts[i], -1, NULL) == OK;
-    for (int i = 0; i < 3; i++) is_written = is_written && sqlite.sqlite3_bind_double(statement, 8 + i, times[i]) == OK;
+    for (int i = 0; is_written && i < 6; i++)
+        is_written = sqlite.sqlite3_bind_text(statement, 2 + i, texts[i], -1, NULL) == OK;
+    for (int i = 0; is_written && i < 3; i++)
+        is_written = sqlite.sqlite3_bind_double(statement, 8 + i, times[i]) == OK;
     is_written = is_written && sqlite.sqlite3_step(statement) == DONE;
     sqlite.sqlite3_finalize(statement);
     return is_written;
@@ -237,6 +274,8 @@ fx_status tuning_store(const char *path, const struct tuning_row *row) {
 void tuning_describe(const char *path, char *text, size_t size) {
     void *db = open_database(path, false, text, size);
     if (!db) return;
-    snprintf(text, size, "%s, %lld rows", path, (long long)number_of(db, "SELECT count(*) FROM choice"));
+    const int64_t n = number_of(db, "SELECT count(*) FROM choice");
+    if (n >= 0) snprintf(text, size, "%s, %lld rows", path, (long long)n);
+    else snprintf(text, size, "%s: %s", path, sqlite.sqlite3_errmsg(db));
     sqlite.sqlite3_close_v2(db);
 }
