@@ -192,6 +192,28 @@ def any_bytes():
 
 
 @test
+def odd_messages():
+    # An id below 0 comes back, a message that is too long is answered and passed over, a NUL in a document stays in it.
+    spec = "kernel f(x: f32[M]) -> y: f32[M] {\n     y = x  # \x00 and on\n}\n"
+    sent = [{"jsonrpc": "2.0", "id": -7, "method": "initialize", "params": {}}, None,
+            {"jsonrpc": "2.0", "method": "textDocument/didOpen", "params": {"textDocument": {"uri": URI, "text": spec}}},
+            {"jsonrpc": "2.0", "id": 8, "method": "textDocument/formatting", "params": {"textDocument": {"uri": URI}}},
+            {"jsonrpc": "2.0", "id": 9, "method": "shutdown"}, {"jsonrpc": "2.0", "method": "exit"}]
+    frames = b"".join(frame(b" " * (17 << 20) if m is None else json.dumps(m).encode()) for m in sent)
+    done = subprocess.run([FXC, "lsp"], input=frames, stdout=subprocess.PIPE, timeout=60)
+    assert done.returncode == 0, done.returncode
+    answers, out = {}, done.stdout
+    while out:
+        head, _, rest = out.partition(b"\r\n\r\n")
+        n = int(head.split(b":")[1])
+        m = json.loads(rest[:n])
+        answers[m.get("id", m.get("method"))] = m
+        out = rest[n:]
+    assert "result" in answers[-7] and answers[None]["error"]["code"] == -32700, answers
+    assert answers[8]["result"][0]["newText"] == spec.replace("     y", "  y"), answers[8]
+
+
+@test
 def layout_keeps_the_tree():
     def tree(text):
         return subprocess.run([FXC, "--emit=ast", "-o", "-", "-"], input=text.encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout

@@ -324,24 +324,26 @@ void *fx_python_call(const struct fx_kernel *kernel) {
     return callable;
 }
 
-static struct python_entry *new_entry(const struct python_call *c, const fx_prepared *p, const struct fx_value *args) {
+static fx_status new_entry(
+    const struct python_call *c, const fx_prepared *p, const struct fx_value *args, struct python_entry **out) {
     const size_t n = (size_t)c->n_params, bytes = n * sizeof(DLTensor);
     struct python_entry *e = calloc(1, sizeof *e + bytes + 2 * n * FX_MAX_RANK * sizeof(int64_t));
-    if (!e) return (void)error_nomem(), NULL;
+    if (!e) return error_nomem();
     int64_t *shapes = (int64_t *)((char *)e->tensors + bytes), *strides = shapes + n * FX_MAX_RANK;
     for (size_t i = 0; i < n; i++, shapes += FX_MAX_RANK, strides += FX_MAX_RANK) {
         const DLTensor *t = args[i].tensor;
         if (c->is_scalar[i]) continue;
         if (!t || t->ndim < 0 || t->ndim > FX_MAX_RANK) {
             free(e);
-            return (void)error_set(FX_ERR_USAGE, "%s is no tensor", p->kernel->params[i].name), NULL;
+            return error_set(FX_ERR_USAGE, "%s is no tensor", p->kernel->params[i].name);
         }
         e->tensors[i] = *t;
         e->tensors[i].shape = memcpy(shapes, t->shape, (size_t)t->ndim * sizeof *shapes);
         if (t->strides) e->tensors[i].strides = memcpy(strides, t->strides, (size_t)t->ndim * sizeof *strides);
     }
     e->prepared = p;
-    return e;
+    *out = e;
+    return FX_OK;
 }
 
 fx_status fx_python_add(void *callable, const fx_prepared *p, const struct fx_value *args, bool is_given_out,
@@ -355,8 +357,9 @@ fx_status fx_python_add(void *callable, const fx_prepared *p, const struct fx_va
     if (py.is_open && !c) py.PyErr_Clear();
     if (!c || c->n_params != p->kernel->n_params) return error_set(FX_ERR_USAGE, "the callable is not of this kernel");
     if (c->n_entries == MAX_ENTRIES) return FX_OK; /* the rest takes the long way */
-    struct python_entry *e = new_entry(c, p, args);
-    if (!e) return FX_ERR_USAGE;
+    struct python_entry *e = NULL;
+    fx_status status = new_entry(c, p, args, &e);
+    if (status != FX_OK) return status;
     e->is_given_out = is_given_out, e->workspace_bytes = workspace_bytes;
     for (int i = c->n_inputs; i <= c->n_params; i++) {
         python_object *o = like[i - c->n_inputs];

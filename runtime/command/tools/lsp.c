@@ -29,15 +29,28 @@ struct server {
 
 /* ---- messages ---- */
 
-/* A header `Content-Length: N`, others skipped, then N bytes; NULL at the end of the input, and where no length is
- * given. */
+static bool skip_bytes(unsigned long long n) {
+    char bytes[4096];
+    while (n) {
+        const size_t part = n < sizeof bytes ? (size_t)n : sizeof bytes;
+        if (fread(bytes, 1, part, stdin) != part) return false;
+        n -= part;
+    }
+    return true;
+}
+
+/* A header `Content-Length: N`, others skipped, then N bytes; an empty text for more than MOST_MESSAGE. NULL at the end
+ * of the input, and where no length is given. */
 static char *read_message(size_t *len) {
     char line[MOST_HEADER];
+    unsigned long long n = 0;
     bool is_known = false;
-    *len = 0;
     while (fgets(line, sizeof line, stdin)) {
         if (!strcmp(line, "\r\n") || !strcmp(line, "\n")) {
-            char *text = is_known && *len <= MOST_MESSAGE ? malloc(*len + 1) : NULL;
+            const bool is_long = n > MOST_MESSAGE;
+            *len = is_long ? 0 : (size_t)n;
+            if (!is_known || (is_long && !skip_bytes(n))) return NULL;
+            char *text = malloc(*len + 1);
             if (!text) return NULL;
             if (fread(text, 1, *len, stdin) != *len) return free(text), NULL;
             text[*len] = 0;
@@ -45,9 +58,8 @@ static char *read_message(size_t *len) {
         }
         if (!strncasecmp(line, "Content-Length:", 15)) {
             char *end;
-            const unsigned long long n = strtoull(line + 15, &end, 10);
-            is_known = end > line + 15 && n <= MOST_MESSAGE;
-            *len = is_known ? (size_t)n : 0;
+            n = strtoull(line + 15, &end, 10);
+            is_known = end > line + 15;
         }
     }
     return NULL;
@@ -70,7 +82,7 @@ static void begin(struct server *s, struct buf *b, struct json *j) {
 static void put_id(struct json *j, const struct json_node *id) {
     json_key(j, "id");
     if (id && id->type == JSON_IS_STRING) json_bytes(j, id->text, id->len);
-    else if (id && id->type == JSON_IS_NUMBER && strspn(id->text, "0123456789") == strlen(id->text))
+    else if (id && id->type == JSON_IS_NUMBER && id->text[strspn(id->text, "-0123456789")] == 0)
         json_int(j, strtoll(id->text, NULL, 10));
     else json_null(j);
 }
@@ -276,7 +288,8 @@ static void answer_format(struct json *j, const struct document *d) {
     if (text && (n != d->n_bytes || memcmp(text, d->text, n) != 0)) {
         json_open(j, '{');
         put_range(j, d, 0, d->n_bytes);
-        json_member_text(j, "newText", text);
+        json_key(j, "newText");
+        json_bytes(j, text, n); /* which may have a NUL */
         json_close(j, '}');
     }
     json_close(j, ']');
