@@ -138,10 +138,11 @@ static bool is_narrow_factor(const struct kernel *k, const struct value *v) {
     return fx_is_float(t) && fx_dtype_bits(t) <= 16;
 }
 
-/* Terms of v as a sum that an addition may be joined with: of products with a 16-bit factor, or such an addition. */
+/* Terms of v as a sum that an addition may be joined with: of products with a 16-bit factor, or such an addition. Its
+ * operands have theirs. */
 static double joined_terms(const struct eval *ev, const struct value *v) {
     if (v->kind == V_OP && v->op == O_ADD) {
-        double a = joined_terms(ev, v->args[0]), b = joined_terms(ev, v->args[1]);
+        double a = ev->nodes[v->args[0]->id].mergeable, b = ev->nodes[v->args[1]->id].mergeable;
         return a + b > 0 ? a + b + (a == 0 || b == 0) : 0;
     }
     if (v->kind != V_REDUCE || v->reduction != RED_SUM || v->dtype != FX_F32) return 0;
@@ -155,9 +156,11 @@ static double joined_terms(const struct eval *ev, const struct value *v) {
 }
 
 static void find_joined(struct eval *ev, const struct value *v) {
+    struct oracle_node *node = &ev->nodes[v->id];
+    node->mergeable = joined_terms(ev, v);
     if (v->kind != V_OP || v->op != O_ADD || v->dtype != FX_F32) return;
-    double a = joined_terms(ev, v->args[0]), b = joined_terms(ev, v->args[1]);
-    ev->nodes[v->id].joined = a > 0 && b > 0 ? a + b : 0;
+    double a = ev->nodes[v->args[0]->id].mergeable, b = ev->nodes[v->args[1]->id].mergeable;
+    node->joined = a > 0 && b > 0 ? a + b : 0;
 }
 
 /* ---- what is stored ---- */
