@@ -17,14 +17,10 @@ enum { ALIGN = 16, CHUNK_BYTES = 64 * 1024 };
 
 /* Chunks given back are taken again: the C library would return their pages to the system. Not under a sanitizer, which
  * sees who still reads them once they are freed. */
-#if defined __SANITIZE_ADDRESS__
+#if defined __has_feature /* clang */
+enum { KEEPS_SPARE = !__has_feature(address_sanitizer) };
+#elif defined __SANITIZE_ADDRESS__ /* gcc */
 enum { KEEPS_SPARE = false };
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-enum { KEEPS_SPARE = false };
-#else
-enum { KEEPS_SPARE = true };
-#endif
 #else
 enum { KEEPS_SPARE = true };
 #endif

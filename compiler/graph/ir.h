@@ -88,7 +88,7 @@ struct product {           /* a contraction that a mainloop adds up */
     struct node *factor[2]; /* as as_contraction gives them, the one with the labels m first */
     int buffer[2];          /* the buffer that holds a factor; -1: read where it lies, or computed as it is loaded */
     enum fx_dtype dtype[2]; /* in which each is multiplied: one, but for 8-bit integers */
-    bool is_rounded[2];     /* which loses by it what the other, as stored, licenses */
+    bool is_rounded[2];     /* which has more digits than that: the other, stored so, licenses the rounding */
     bool is_split; /* of f32: both are stored in parts, whose products are added up */
 };
 

@@ -87,7 +87,7 @@ struct oracle_node { /* of a value, by id */
     bool is_stored;
     bool is_source;       /* inline, and read by an access */
     bool carries_m; /* a sum, or linear in one, that another sum adds up: the sums may be taken in another order */
-    double mergeable; /* terms of it as a sum that an addition may be joined with; 0: it is none */
+    double sum_terms; /* terms of it as a sum that an addition may be joined with; 0: it is none */
     double joined; /* an addition of sums of 16-bit products, which may be one sum: how many terms that has; else 0 */
     int reader;           /* the body that reads it (see read_by), or MANY */
     struct oracle_body *own;     /* stored or is_source: computes it; not of a scan */

@@ -138,13 +138,8 @@ static bool is_narrow_factor(const struct kernel *k, const struct value *v) {
     return fx_is_float(t) && fx_dtype_bits(t) <= 16;
 }
 
-/* Terms of v as a sum that an addition may be joined with: of products with a 16-bit factor, or such an addition. Its
- * operands have theirs. */
-static double joined_terms(const struct eval *ev, const struct value *v) {
-    if (v->kind == V_OP && v->op == O_ADD) {
-        double a = ev->nodes[v->args[0]->id].mergeable, b = ev->nodes[v->args[1]->id].mergeable;
-        return a + b > 0 ? a + b + (a == 0 || b == 0) : 0;
-    }
+/* Terms of v as a sum of products with a factor of at most 16 bits; 0: it is none. */
+static double sum_terms(const struct eval *ev, const struct value *v) {
     if (v->kind != V_REDUCE || v->reduction != RED_SUM || v->dtype != FX_F32) return 0;
     const struct value *product = v->args[0];
     if (product->kind != V_OP || product->op != O_MUL ||
@@ -155,12 +150,16 @@ static double joined_terms(const struct eval *ev, const struct value *v) {
     return n;
 }
 
+/* An addition may join such sums, and additions that have: operands before what reads them, each value once. */
 static void find_joined(struct eval *ev, const struct value *v) {
     struct oracle_node *node = &ev->nodes[v->id];
-    node->mergeable = joined_terms(ev, v);
-    if (v->kind != V_OP || v->op != O_ADD || v->dtype != FX_F32) return;
-    double a = ev->nodes[v->args[0]->id].mergeable, b = ev->nodes[v->args[1]->id].mergeable;
-    node->joined = a > 0 && b > 0 ? a + b : 0;
+    if (v->kind != V_OP || v->op != O_ADD) {
+        node->sum_terms = sum_terms(ev, v);
+        return;
+    }
+    const double a = ev->nodes[v->args[0]->id].sum_terms, b = ev->nodes[v->args[1]->id].sum_terms;
+    node->sum_terms = a + b > 0 ? a + b + (a == 0 || b == 0) : 0;
+    node->joined = v->dtype == FX_F32 && a > 0 && b > 0 ? a + b : 0;
 }
 
 /* ---- what is stored ---- */

@@ -135,7 +135,8 @@ static bool has_odd_rows(const struct graph *g, const struct node *n) {
     return p->n_axes && g->kernel->axes[p->axes[p->n_axes - 1]].extent % CHUNK > 0;
 }
 
-/* Whether an output with the labels of contraction n has rows that are no multiple of 16 bytes: no cluster stores it. */
+/* Whether an output with the labels of contraction n has rows that are no multiple of 16 bytes, which no cluster
+ * stores. */
 static bool stores_odd_rows(const struct graph *g, const struct node *n) {
     for (int i = 0; i < g->kernel->n_params; i++) {
         const struct param *p = &g->kernel->params[i];

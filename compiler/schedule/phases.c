@@ -183,8 +183,8 @@ static bool may_take_maps(const struct scheduled *s) {
     return s->group->contraction && !s->chain && !s->gemm.is_split && !s->gemm.is_whole && has_maps(s);
 }
 
-/* Gives every kernel of launch j the schedule that it has as a phase, and its price; by_maps: contractions on wgmma keep
- * theirs. */
+/* Gives every kernel of launch j the schedule that it has as a phase, and its price; by_maps: contractions on wgmma
+ * keep theirs. */
 static bool schedule_phases(struct cx *cx, struct scheduled_graph *c, struct launch_phases j, bool by_maps) {
     for (int i = j.first; i < j.first + j.n; i++) {
         struct scheduled *s = &c->kernels[i], t = *s;

@@ -368,9 +368,9 @@ bool schedule_row_configure(
         TEAMS(run_rows);
         return *why_not = "sums that shared memory does not hold", s->n_configs > 0;
     }
+    /* Running sums in parts spill on sm_80, where a thread of them has 85 registers. */
     const bool may_part = x->n_scans ? g->cx->arch->has_wgmma : x->n_passes > 0;
-    if (may_part && has_few_rows(g, s, v))
-        s->parts = PARTS; /* scans in parts spill elsewhere */
+    if (may_part && has_few_rows(g, s, v)) s->parts = PARTS;
     if (s->block) {
         struct team t[8];
         int n = teams_of_block(s, is_read_again, s->block, t);

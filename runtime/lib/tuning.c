@@ -3,8 +3,8 @@
  * read for: entries are named, so that a plan that has no such entry takes no notice. Invariant: no row makes a call
  * fail.
  *
- * SQLite and no file of our own: several processes write at once, a crash leaves what was, a damaged file is told, and a
- * person can look into it. Its journal is the default one, which works on any file system; a write is one row. */
+ * SQLite and no file of our own: several processes write at once, a crash leaves what was, a damaged file is told, and
+ * a person can look into it. Its journal is the default one, which works on any file system; a write is one row. */
 #include "lib/tuning.h"
 
 #include <dlfcn.h>

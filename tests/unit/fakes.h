@@ -1,5 +1,5 @@
-/* The stand-ins for driver and NVRTC (fake_cuda.so, fake_nvrtc.so in $FX_TEST_FAKES, else in the folder of the tests): the
- * runtime is told to take them, and a test may open them too and ask them. */
+/* The stand-ins for driver and NVRTC (fake_cuda.so, fake_nvrtc.so in $FX_TEST_FAKES, else in the folder of the tests):
+ * the runtime is told to take them, and a test may open them too and ask them. */
 #ifndef FX_TESTS_FAKES_H
 #define FX_TESTS_FAKES_H
 

@@ -385,7 +385,8 @@ static const struct {
      "s = tanh(q @ k) + b\n m = max[T](s)\n e = exp(s - m)\n r = sum[T](e)\n l = m + log(r)\n p = e / r\n y = p @ v\n z = (p * p) @ v }",
         "q, k, v, b", "y, l", "S=3 T=4 D=2 E=3"},
     {"(x: f64[A,B], w: f64[B]) -> (p: f64[A,B], l: f64[A]) { p = softmax[B](x * w)\n l = logsumexp[B](x * w) }", "x, w", "l, p", "A=3 B=4"},
-    {"(x: f64[B], c: f64[A]) -> (l: f64[A], p: f64[A,B]) { r = sum[B](exp(x - c))\n l = c + log(r)\n p = exp(x - c) / r }",
+    {"(x: f64[B], c: f64[A]) -> (l: f64[A], p: f64[A,B]) {\n"
+     "r = sum[B](exp(x - c))\n l = c + log(r)\n p = exp(x - c) / r }",
         "x", "l", "A=3 B=4"}, /* the shift has a label more than what is shifted */
     {"(x: f64[A,B], w: f64[B]) -> (h: f64[A,B], z: f64[A]) { h = tanh(x * w)\n z = sum[B](exp(h) * x) }", "x, w", "h", "A=3 B=4"},
     {"(x: f64[A,B], w: f64[B]) -> (h: f64[A,B], z: f64[A]) { h = tanh(x * w)\n z = sum[B](exp(h) * x) }", "x, w", "z", "A=3 B=4"},

@@ -534,8 +534,8 @@ static void check_records(const struct library *l, const struct record *want, in
         ck_assert_str_eq(l->records[r].entry, want[r].entry);
         l->records[r].entry = want[r].entry;
         for (int a = 0; a < (int)(sizeof want->args / sizeof *want->args); a++)
-            ck_assert_msg(l->records[r].args[a] == want[r].args[a], "%s: argument %d is %llx, expected %llx", want[r].entry,
-                a, (unsigned long long)l->records[r].args[a], (unsigned long long)want[r].args[a]);
+            ck_assert_msg(l->records[r].args[a] == want[r].args[a], "%s: argument %d is %llx, expected %llx",
+                want[r].entry, a, (unsigned long long)l->records[r].args[a], (unsigned long long)want[r].args[a]);
         ck_assert_msg(memcmp(&l->records[r], &want[r], sizeof *want) == 0,
             "%s: grid %u block %u shared %u, expected %u %u %u, or a map differs", want[r].entry, l->records[r].grid,
             l->records[r].block, l->records[r].shared, want[r].grid, want[r].block, want[r].shared);
