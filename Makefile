@@ -202,7 +202,7 @@ demo: setup $(B)/fxc
 	@sh examples/demo.sh $(B)/fxc
 
 # Each suite ends with its own `suite: N passed, M failed, K skipped`; run.sh adds them up into one closing line.
-test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES) $(FUZZ) $(B)/tests/gpu/test_values
+test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES) $(FUZZ) $(GPU)
 	@CC='$(CC) $(LANGUAGE)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tests/run.sh $(B) unit golden cli docs arch python lsp emu fuzz
 
 test-unit: $(UNIT) $(FAKE)
@@ -236,7 +236,7 @@ test-python: $(B)/libfx.so $(FAKE)
 test-lsp: $(B)/fxc
 	@sh tests/run.sh $(B) lsp
 
-test-emu: $(B)/fxc $(B)/tests/gpu/test_values
+test-emu: $(B)/fxc $(B)/tests/gpu/test_values $(B)/tests/gpu/test_ptx
 	@sh tests/run.sh $(B) emu
 
 # Mutants of the compiler's own C: what a run needs, in one folder, which may be carried to a machine with no more than a C compiler.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs what is emitted on the emulator and compares it with the oracle: the kernels of tests/language on the values of their files, written by hand too, generated
 # specs, and the test blocks of tests/gpu and of the examples that are small enough. Every launch runs under several orders of its threads; of some of the specs, and of the smallest
-# problem of each driver and engine, every access is seen.
+# problem of each driver and engine, every access is seen. The functions of ptx_emu.h run on the cases by which test_ptx compares them with a GPU.
 #
 # Input: run.sh BUILD_DIR; EMU holds other arguments for test_values, "--contractions 2000 --seed 500". Output: what failed, a line a part, the seconds it took, and
 # `emu: N passed, M failed`; specs that failed lie in BUILD_DIR/found. A part in which nothing was compared has failed.
@@ -45,6 +45,15 @@ else
     export EMU_CLANG EMU_LIBGCC
     run_values seed --emu --brief --generated 380 --contractions 380 --seed 2000
     unset EMU_CLANG
+fi
+
+# ---- the cases of the hardware's functions, which a GPU machine compares with their twins: they compile for the emulator, and end ----
+
+if [ -z "${EMU:-}" ]; then
+    FX_DRY=right "$dir/tests/gpu/test_ptx" >"$log" 2>&1
+    status=$?
+    grep -vE '^ok |^[0-9]+ passed, ' "$log"
+    close_part ptx "$status" "$(count '^\([0-9]*\) passed, [0-9]* failed$')" "$(count '^[0-9]* passed, \([0-9]*\) failed$')"
 fi
 
 # ---- test blocks: a process a file or folder, as many at once as there are cores ----
