@@ -15,6 +15,7 @@ struct fx_wgmma_chain_pieces {
   static constexpr int BK = BK_, BT = INNER::N, BN = OUTER::N, CONSUMERS = 1, BM = 64, CONSUMER_THREADS = 128, THREADS = CONSUMER_THREADS + 32;
   static constexpr int BOX_BYTES = 64 * 64 * (int)sizeof(T), STAGES = STAGES_, SUMS = 1, BESIDE = 1, PARTS = 1;
   static constexpr int FIRST = 1, A_BYTES = BK / 64 * BOX_BYTES;
+  static constexpr bool HAS_ROOM = true;  // for addresses, beside sums: the epilogue has none of its own
   typedef fx_chain_stages<STAGES, BK / 64 * (BT / 64) * BOX_BYTES> b_stages;
   typedef fx_chain_stages<STAGES, BT / 64 * (BN / 64) * BOX_BYTES> c_stages;
   // In shared memory, in bytes: A's rows, B's blocks, C's blocks, barriers, how many pieces are stored.

@@ -305,13 +305,20 @@ struct fx_chain_consumer {
         b{fx_shared(fx_smem()) + ENGINE::B, fx_shared(fx_smem()) + ENGINE::B_BARRIERS, 0, 0},
         c{fx_shared(fx_smem()) + ENGINE::C, fx_shared(fx_smem()) + ENGINE::C_BARRIERS, 0, 0},
         a_parity(0) {}
+  // The consumer's number. Where sums and what the epilogue reads leave few registers, nothing computed of it is kept in one.
+  static constexpr bool IS_FULL = !ENGINE::HAS_ROOM || !__is_empty(typename PROBLEM::template frag<8>);
+  FX_DEVICE int anew() const {
+    int n = number;
+    if (IS_FULL) fx_hide(n);
+    return n;
+  }
   FX_DEVICE void wait_turn() {  // the one before has started its products
-    if constexpr (CONSUMERS > 1) fx_named_barrier(1 + number, 256);
+    if constexpr (CONSUMERS > 1) fx_named_barrier(1 + anew(), 256);
   }
   FX_DEVICE void pass_turn() {
-    if constexpr (CONSUMERS > 1) fx_named_arrive(1 + (number + 1) % CONSUMERS, 256);
+    if constexpr (CONSUMERS > 1) fx_named_arrive(1 + (anew() + 1) % CONSUMERS, 256);
   }
-  FX_DEVICE unsigned a_barrier() const { return fx_shared(fx_smem()) + ENGINE::A_BARRIERS + number * 16; }
+  FX_DEVICE unsigned a_barrier() const { return fx_shared(fx_smem()) + ENGINE::A_BARRIERS + anew() * 16; }
   template <class RING>
   static FX_DEVICE void give_back(RING &ring) {
     if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty());
@@ -384,7 +391,9 @@ struct fx_chain_consumer {
   // D is whole: hands it to the problem.
   FX_DEVICE void end(int tile) {
     typedef fx_chain_outer<PROBLEM, ENGINE::BM> outer;
-    const int warp = threadIdx.x / 32 % 4;
+    int thread = threadIdx.x;
+    if (IS_FULL) fx_hide(thread);
+    const int warp = thread / 32 % 4;
     const outer of_rows = {rows.p, (const unsigned *)(fx_smem() + ENGINE::ROWS)};
     if constexpr (PROBLEM::LIMITS) {
       // Where C holds what is not finite, neither is D.

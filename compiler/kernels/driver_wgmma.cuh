@@ -371,7 +371,7 @@ FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_
 #pragma unroll
     for (int part = 0; part < ENGINE::PARTS; ++part) {
       const int m = at.m + first_row + part * 64 + row, rows = n_valid > 0 ? p.m() - m : 0;
-      frag read[IS_AHEAD ? STEPS : 1];
+      frag read[IS_AHEAD ? STEPS : 1] = {};  // what is not asked for has no value to be kept from chunk to chunk
       if constexpr (IS_AHEAD) {
 #pragma unroll
         for (int s = 0; s < STEPS; ++s)

@@ -51,11 +51,8 @@ static int smem_bytes(const struct chain_wgmma_tile *e, const struct chain *x) {
     return (a + e->stages * (b + c)) * BOX_BYTES + staging + barriers + words + rows;
 }
 
-/* What the producer and the scheduler spill, or who has so many sums, is read once a tile. What the epilogue reads beside
- * sums takes registers of its consumers, which then spill some of what they use for each block. */
-static int most_local(const struct scheduled *s, const struct chain_wgmma_tile *e) {
-    return s->n_loads ? 32 : e->bn > 128 ? 192 : 128;
-}
+/* What the producer and the scheduler spill, or who has so many sums, is read once a tile. */
+static int most_local(const struct chain_wgmma_tile *e) { return e->bn > 128 ? 192 : 128; }
 
 static void add_config(const struct graph *g, struct scheduled *s, const struct chain_wgmma_tile *e, int vector) {
     struct arena *a = &g->cx->arena;
@@ -74,7 +71,7 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
         .min_blocks = 1,
         .smem_bytes = smem_bytes(e, s->chain),
         .vector = vector,
-        .most_local = most_local(s, e),
+        .most_local = most_local(e),
         .most_k = e->bk,
         .rate = e->rate * e->bn / (e->bk + e->bn), /* schedule_chain_price multiplies by the inverse */
         .suffix = arena_printf(a, "%dx%dx%d_k%d_wgmma", rows, e->bt, e->bn, e->bk),

@@ -1,7 +1,8 @@
 /* Compiles everything fx emits for the examples and the cuda goldens with NVRTC, for an Ampere and a Hopper target,
  * each entry by itself as fx_prepare does: no error and no warning but of spills, and no launch takes an entry that
  * spills, whatever the extents and the arguments. Which entries spill is the compiler's doing and differs between its
- * releases; what takes their place is fx's. Needs no GPU. */
+ * releases; what takes their place is fx's. Then chains of open extents, of which no entry on wgmma may
+ * spill so much that it is passed over. Needs no GPU. */
 #include <check.h>
 #include <glob.h>
 #include <stdio.h>
@@ -157,6 +158,71 @@ START_TEST(nothing_launched_spills) {
 }
 END_TEST
 
+/* ---- chains of open extents ---- */
+
+/* What generated specs are and no example is: chains of open extents, with entries for which sums, and what epilogues
+ * read, leave few registers. A kernel with limits has a scheduler, of few registers, that spills once a tile. */
+static const struct {
+    const char *spec;
+    int most_local; /* bytes */
+} chains[] = {
+    {"kernel t(x: f16[M,K], w: f16[K,N], v: f16[N,P]) -> y: f16[M,P] { y = relu(x @ w) @ v }", 0},
+    {"kernel t(x: f16[M,K], w: f16[K,N], v: f16[N,P]) -> y: f16[P,M] { h = f16(x @ w)\n y = h @ v }", 0},
+    {"kernel t(x: f16[M,K], w: f16[K,N], v: f16[N,P], r: f16[M,P], b: f16[P]) -> y: f16[M,P] {\n"
+     "  y = relu(x @ w) @ v + r + b\n}",
+        0},
+    {"kernel t(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,E], g: bf16[B,S,E]) -> y: bf16[B,S,E] {\n"
+     "  y = (softmax[T](where(idx(T) <= idx(S), q @[D] k, -inf)) @[T] v) * sigmoid(g)\n}",
+        160},
+};
+
+/* No entry on wgmma is passed over. */
+static void takes_entries(const struct file *f, const struct fx_launch *l, int most_local) {
+    struct task tasks[64] = {0};
+    int n = 0;
+    for (int v = 0; v < l->n_variants && n < 64; v++)
+        if (l->variants[v].takes_maps)
+            tasks[n++].compile = (struct compile){.source = f->plan->source,
+                .file = f->path,
+                .arch = f->plan->arch,
+                .only = l->variants[v].number};
+    tasks_compile(tasks, n, getenv("FX_CACHE_DIR") != NULL);
+    n = 0;
+    for (int v = 0; v < l->n_variants && n < 64; v++) {
+        if (!l->variants[v].takes_maps) continue;
+        struct file one = *f;
+        read_entry(&one, &l->variants[v], &tasks[n]);
+        const struct fx_resources *r = &f->compiled[l->variants[v].number];
+        ck_assert_msg(r->local_bytes <= most_local && !fx_is_passed_over(l, v, r), "%s: %s has %d bytes of local memory",
+            f->path, l->variants[v].entry, r->local_bytes);
+        ck_assert_int_eq(task_release(&tasks[n++]), FX_OK);
+    }
+    ck_assert_int_gt(n, 0);
+}
+
+START_TEST(no_open_chain_is_passed_over) {
+#ifdef __SANITIZE_ADDRESS__
+    SKIP_TEST("what NVRTC makes of emitted code is the same under sanitizers");
+#endif
+    struct file f = {.path = chains[_i].spec};
+    struct fx_options options = FX_OPTIONS;
+    fx_compilation *c;
+    int n_chains = 0;
+    options.arch = "sm_90a";
+    ck_assert_int_eq(fx_compile(f.path, strlen(f.path), "t.fx", &options, &c), FX_OK);
+    f.plan = fx_get_plan(c);
+    f.compiled = calloc((size_t)fx_entry_count(f.plan) + 1, sizeof *f.compiled);
+    for (int i = 0; i < f.plan->kernels[0].n_launches; i++) {
+        if (strcmp(f.plan->kernels[0].launches[i].driver, "chain") != 0) continue;
+        takes_entries(&f, &f.plan->kernels[0].launches[i], chains[_i].most_local);
+        n_chains++;
+    }
+    ck_assert_int_gt(n_chains, 0);
+    free(f.compiled);
+    fx_close(c);
+}
+END_TEST
+
 int main(void) {
     if (glob("examples/*.fx", 0, NULL, &specs) != 0 || glob("tests/golden/cuda/*.fx", GLOB_APPEND, NULL, &specs) != 0)
         return 1;
@@ -165,6 +231,10 @@ int main(void) {
     tcase_set_timeout(t, 600);
     tcase_add_loop_test(t, nothing_launched_spills, 0, 2 * (int)specs.gl_pathc);
     suite_add_tcase(s, t);
+    TCase *open = tcase_create("chains");
+    tcase_set_timeout(open, 600);
+    tcase_add_loop_test(open, no_open_chain_is_passed_over, 0, sizeof chains / sizeof *chains);
+    suite_add_tcase(s, open);
     int status = run_suite(s);
     globfree(&specs);
     return status;
