@@ -228,7 +228,8 @@ void fuse_place_factor(struct fuser *f, struct product *x, int s) {
     if (f->splits && fuse_is_turned(f->g, x, s)) {
         x->buffer[s] = fuse_need_buffer(f, n, x->dtype[s], x->sum,
             arena_printf(
-                &f->g->cx->arena, "%s is turned so that k is contiguous, as tensor cores take tf32", ir_quote(f->g, n)),
+                &f->g->cx->arena, "%s is turned so that k is contiguous, as tensor cores take %s",
+                ir_quote(f->g, n), x->dtype[s] == FX_F32 ? "tf32" : "bytes"),
             n->span);
         return;
     }

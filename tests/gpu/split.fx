@@ -14,6 +14,9 @@ kernel halves_of[F=2*N](x: f32[M=64,K=72], w: f32[K,F], b: f32[F]) -> y: f32[M,N
   y = tanh(l) * r
 }
 kernel segments(x: f32[M=64,K=72], w: f32[K,N=40], u: f32[M,R=64], v: f32[R,N]) -> y: f32[M,N] { y = x @ w + 0.5 * (u @ v) }
+kernel bytes(x: i8[M=72,K=144], w: u8[K,N=90]) -> y: i32[M,N] { y = x @ w }           # both as tensor cores take them: w is turned
+kernel bytes_km(x: u8[K=80,M=65], w: i8[K,N=72], s: f32[N]) -> y: bf16[M,N] { y = (x @[K] w) * s }
+kernel bytes_odd(x: i8[M=40,K=75], w: i8[K,N=72]) -> y: i32[M,N] { y = x @ w }         # rows of k would be no multiple of 16 bytes
 kernel mlp(x: f32[M=40,K=64], w: f32[K,H=72], v: f32[H,N=40], b: f32[H]) -> y: f32[M,N] { y = relu(x @ w + b) @ v }
 kernel normed(x: f32[M=40,K=72], g: f32[K], w: f32[K,N=40]) -> y: f32[M,N] { y = (layernorm[K](x) * g) @ w }
 kernel window(x: f32[M=40,T=100], w: f32[K=64,N=40]) -> y: f32[M,N] { y = x[T: K + 8] @ w }
@@ -42,6 +45,9 @@ test two { init: integers(-2,2) }
 test two {}
 test halves_of {}
 test segments { init: integers(-20,20) }
+test bytes { init: integers(0,100) }
+test bytes_km { init: integers(0,100) }
+test bytes_odd { init: integers(0,100) }
 test mlp { init: integers(-2,2) }
 test mlp {}
 test normed {}
