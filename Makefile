@@ -57,7 +57,7 @@ BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench
             $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 
-.PHONY: all setup demo test fuzz test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-emu mutants mutants-c mutants-c-programs test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages emit-diff install wheel deb test-lsp clean help
+.PHONY: all setup demo test fuzz test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-emu mutants mutants-c mutants-c-programs test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages site emit-diff install wheel deb test-lsp clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDEXPANSION:
@@ -356,6 +356,10 @@ install: all
 	    'Cflags: -I$${prefix}/include/fx' 'Libs: -L$${prefix}/lib -lfx' 'Libs.private: $(LIBS)' \
 	    >$(DESTDIR)$(PREFIX)/lib/pkgconfig/fx.pc
 
+# The pages of docs/ as a static site: build/site/index.html.
+site:
+	@python3 docs/site.py $(B)/site
+
 # The Python package with the library in it: build/wheel/*.whl.
 wheel: $(B)/libfx.so
 	@rm -rf $(B)/wheel; python3 runtime/python/wheel.py $(B)/libfx.so $(B)/wheel
@@ -369,7 +373,7 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all setup demo test test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-lsp test-emu mutants [OF= KERNEL= SO_FAR=] mutants-c [OF= COUNT=400 SEED=1] golden-update pages emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
+	@echo 'all setup demo test test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-lsp test-emu mutants [OF= KERNEL= SO_FAR=] mutants-c [OF= COUNT=400 SEED=1] golden-update pages site emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
 	@echo 'test-gpu fuzz-gpu sanitize-gpu bench-gpu install [PREFIX= DESTDIR=] wheel deb clean;  WERROR=1  SAN=1  V=1'
 
 -include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ) $(B)/tests/emu/mutants) $(addsuffix .d,$(MC_OBJECTS) $(MC_OBJECTS:$(MC)/%=$(MC)/cover/%))

@@ -5,7 +5,7 @@
 # to be compiled, every ```fx-refused CODE block must fail with exit 1 and that code, every ```fx-out ARGS block must be what `fxc ARGS` prints for the
 # block of fx before it, every ```fx-run ARGS block what `fxc run ARGS` prints of it on the emulator; a ```cpp block must be a program that exits with 0; README's ```cuda block must be lines of what its fx block becomes, in order, an ```explain ARGS block lines of what `fxc explain ARGS` says, a ```demo block lines of what the demo prints on the emulator, in order. A ```fx-rows block is a spec with HERE in it, for
 # which the code in the second column of every row of the table behind it must stand. A first line `# args: ...` of a block adds arguments. What the
-# tables of the sources list must stand on the page about it, links must lead somewhere, and the pages of docs/puzzles.md must be what `fxc trace` writes (pages.sh). Output: what failed, `docs: N passed, M failed`. Exit 1 when
+# tables of the sources list must stand on the page about it, links must lead somewhere, to headings too (site.py), and the pages of docs/puzzles.md must be what `fxc trace` writes (pages.sh). Output: what failed, `docs: N passed, M failed`. Exit 1 when
 # one fails.
 set -u
 set -f
@@ -221,6 +221,14 @@ for command in 'make demo' 'make test'; do
     grep -qF "$command" README.md
     result $? 'README.md leaves out a command'
 done
+# Links to headings too, as the static site has them.
+python3 docs/site.py "$work/site" >"$work/why" 2>&1
+result $? 'make site fails, or a link leads nowhere'
+# A page of the site has every heading and every row of tables of its source.
+awk '/^```/ { code = !code } !code && /^#+ / { heads++ } !code && /^[|]/ && !/^[|][- |:]*$/ { rows++ } END { print heads + 0, rows + 0 }' docs/language.md >"$work/want"
+awk '{ heads += gsub(/<h[1-6] id=/, ""); rows += gsub(/<tr>/, "") } END { print heads + 0, rows + 0 }' "$work/site/language.html" >"$work/got"
+diff "$work/want" "$work/got" >"$work/why" 2>&1
+result $? 'the site leaves out headings or rows of docs/language.md'
 # The tutorial's traces are those whose pages are checked.
 grep -o '`fxc trace p[^`]*`, \[page\]([a-z0-9_/.]*)' docs/tutorial.md | sed 's/^`fxc trace //; s/`, \[page\](/ /; s/)$//' >"$work/traces"
 sed -n 's/^| \[[a-z0-9_]*\](\(puzzles\/[a-z0-9_]*\.html\)) | `\([^`]*\)` |.*/\2 \1/p' docs/puzzles.md >"$work/rows"
