@@ -256,6 +256,11 @@ holds test "$(grep -cE 'https?:|src=|href=|url\(|@import|<script' page.html)" = 
 echo 'kernel f(x: f32[N]) -> y: f32[N] { y = where(x < 1, x, 1) } # <b>&' >angle.fx
 expect 0 "$fxc" explain --no-compile --html - angle.fx
 says out '&lt;b&gt;&amp;'
+# Nothing is placed below the roof where no launch multiplies; what multiplies is.
+holds test "$(grep -c 'roof of memory' out)" = 0
+echo 'kernel f(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @ w }' >angle.fx
+expect 0 "$fxc" explain --no-compile --html - angle.fx
+says out 'roof of memory'
 holds test "$(grep -c '<b>' out)" = 0
 expect 1 "$fxc" explain --no-compile --html none.html broken.fx
 holds test ! -e none.html

@@ -102,7 +102,7 @@ static void put_roof(struct buf *b, const struct json_node *launches) {
         if (us > 0 && number(launches->items[i], "bytes") / us * 1e6 > bandwidth)
             bandwidth = number(launches->items[i], "bytes") / us * 1e6;
     }
-    if (bandwidth <= 0) return;
+    if (bandwidth <= 0 || total(launches, "flops") <= 0) return; /* nothing to place below it */
 #define AT_X(power) (LEFT + ((power) - low) / (high - low) * WIDTH)
 #define AT_Y(power) (TOP + (top - (power)) / (top - floor) * HEIGHT)
     buf_printf(b,
