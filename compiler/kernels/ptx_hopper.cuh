@@ -181,6 +181,14 @@ FX_DEVICE void fx_mbarrier_wait_sent(unsigned at, unsigned parity) {
                : "memory");
 }
 
+// fx_mma_f64: d += a b over 16 x 4 x 8 doubles, which are two words each, the fragments as PTX lays them out for m16n8k4
+FX_DEVICE void fx_mma_f64(double *d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("{ .reg .f64 a0, a1, b; mov.b64 a0, {%4, %5}; mov.b64 a1, {%6, %7}; mov.b64 b, {%8, %9};\n\t"
+      "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {a0, a1}, {b}, {%0, %1, %2, %3}; }"
+      : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
 // fx_wgmma_begin: before the first product of a batch, so that what was written to registers is seen by it
 FX_DEVICE void fx_wgmma_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 

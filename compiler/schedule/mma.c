@@ -1,12 +1,12 @@
-/* The gemm driver over the mma engine: mma.sync of f16 and bf16, of f32 rounded to tf32 where the spec allows it, and
- * of 8-bit integers. */
+/* The gemm driver over the mma engine: mma.sync of f16 and bf16, of f32 rounded to tf32 where the spec allows it, of
+ * 8-bit integers, and of f64 on sm_90a. */
 #include "schedule/computed.h"
 #include "schedule/skinny.h"
 
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
 enum { K_BYTES = 128 };
-enum element_kind { KIND_16, KIND_32, KIND_8, N_KINDS }; /* of elements: 16-bit floats, tf32, 8-bit integers */
+enum element_kind { KIND_16, KIND_32, KIND_8, KIND_64, N_KINDS }; /* of elements: 16-bit floats, tf32, 8-bit integers, f64 */
 
 /* A tile: its place in the table is its rank where two would do. All have K_BYTES of k. Operands that are not copied 16
  * bytes at a time pass through registers, which leaves fewer for sums, or are copied word by word: they have tiles of
@@ -31,6 +31,11 @@ static const struct mma_tile {
     {64, 64, 2, 2, 2, 3, 2, 4, true, {1200, 480, 2400}, true},
     {64, 64, 2, 2, 4, 2, 1, 4, false, {900, 455, 1100}, false},
     {64, 64, 2, 2, 2, 2, 2, 4, false, {800, 400, 1000}, true},
+    {128, 128, 2, 4, 3, 1, 1, 1, true, {0, 0, 0, 220}, false},
+    {64, 128, 2, 4, 3, 1, 1, 1, true, {0, 0, 0, 200}, false},
+    {64, 64, 2, 2, 4, 3, 1, 2, true, {0, 0, 0, 180}, false},
+    {128, 128, 2, 4, 3, 1, 1, 1, false, {0, 0, 0, 190}, false},
+    {64, 64, 2, 2, 4, 2, 1, 2, false, {0, 0, 0, 160}, false},
 };
 
 /* What the engine multiplies. */
@@ -38,12 +43,15 @@ static const struct {
     int size;             /* bytes of an element */
     const char *text;     /* for people, before the tile */
     double any_alignment; /* of the rate, where operands go element by element */
-} kinds[N_KINDS] = {[KIND_16] = {2, "", 0.45}, [KIND_32] = {4, "tf32 ", 0.8}, [KIND_8] = {1, "int8 ", 0.5}};
+} kinds[N_KINDS] = {[KIND_16] = {2, "", 0.45}, [KIND_32] = {4, "tf32 ", 0.8}, [KIND_8] = {1, "int8 ", 0.5}, [KIND_64] = {8, "f64 ", 0.8}};
 
-/* By the formula of engine_mma.cuh. */
-static int smem_bytes(const struct mma_tile *t, const struct gemm_shape *shape, int n_sums, int staged, int reduced) {
+/* Bytes of a sum. */
+static int sum_bytes(enum element_kind kind) { return kind == KIND_64 ? 8 : 4; }
+
+/* By the formulas of engine_mma.cuh and engine_mma_wide.cuh. */
+static int smem_bytes(const struct mma_tile *t, const struct gemm_shape *shape, int n_sums, int sum, int staged, int reduced) {
     int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * K_BYTES + staged,
-        staging = t->bm * (n_sums * t->bn + 8) * 4 + reduced;
+        staging = t->bm * (n_sums * t->bn + 8) * sum + reduced;
     return pipeline > staging ? pipeline : staging;
 }
 
@@ -68,8 +76,9 @@ static int staged_bytes(
 }
 
 /* Blocks an SM holds at once: the sums, and about as many registers again for operands and addresses. */
-static int blocks_of(const struct arch *m, const struct mma_tile *t, int smem, int n_sums) {
-    int threads = t->warps_m * t->warps_n * 32, n = SM_REGISTERS / (t->bm * t->bn / threads * n_sums + 104) / threads;
+static int blocks_of(const struct arch *m, const struct mma_tile *t, int smem, int n_sums, int sum) {
+    int threads = t->warps_m * t->warps_n * 32,
+        n = SM_REGISTERS / (t->bm * t->bn / threads * n_sums * sum / 4 + 104) / threads;
     if (n > m->block_shared / smem) n = m->block_shared / smem;
     return n_sums == 1 || n > t->min_blocks ? t->min_blocks : n < 1 ? 1 : n;
 }
@@ -83,7 +92,9 @@ static const char *product_of_bytes(const struct graph *g, enum fx_dtype a, enum
 /* The engine's first template argument; NULL where it does not multiply the operands. */
 static const char *product_of(const struct graph *g, const struct scheduled *s, enum element_kind *kind) {
     enum fx_dtype a = s->gemm.a_dtype, b = s->gemm.b_dtype;
-    *kind = a == FX_F32 ? KIND_32 : fx_is_integer(a) ? KIND_8 : KIND_16;
+    *kind = a == FX_F64 ? KIND_64 : a == FX_F32 ? KIND_32 : fx_is_integer(a) ? KIND_8 : KIND_16;
+    if (*kind == KIND_64)
+        return b == FX_F64 && g->cx->arch->has_wgmma && g->kernel->precision != PRECISION_FMA ? "fx_mma_64" : NULL;
     if (fx_is_integer(a) && fx_is_integer(b) && fx_dtype_bits(a) == 8 && fx_dtype_bits(b) == 8)
         return product_of_bytes(g, a, b);
     if (a == b && (a == FX_F16 || a == FX_BF16))
@@ -106,17 +117,18 @@ bool schedule_mma_configure(
     const char *multiplied = product_of(g, s, &kind);
     if (!multiplied)
         return *why_not = arena_printf(&g->cx->arena,
-                   "it multiplies f16, bf16, 8-bit integers and, with `precision: tf32`, f32; the operands are %s and %s",
+                   "it multiplies f16, bf16, 8-bit integers, f64 on sm_90a and, with `precision: tf32`, f32; the operands are %s and %s",
                    fx_dtype_name(s->gemm.a_dtype), fx_dtype_name(s->gemm.b_dtype)),
                false;
-    int vector = gemm_piece_vector(g, p, s, 8), n_sums = s->gemm.n_accumulators, size = kinds[kind].size;
+    int n_sums = s->gemm.n_accumulators, size = kinds[kind].size, sum = sum_bytes(kind),
+        vector = kind == KIND_64 ? gemm_vector(g, s, 16 / size) : gemm_piece_vector(g, p, s, 8);
     bool has_strides = gemm_has_strides(&s->gemm), transposes = kind == KIND_8 && gemm_has_mn_major(&s->gemm);
     const struct skinny skinny = {
-        .element = kind == KIND_16 ? arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype)) : "float",
-        .product = kind == KIND_32 ? NULL : multiplied,
+        .element = kind == KIND_16 ? arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype)) : kind == KIND_64 ? "double" : "float",
+        .product = kind == KIND_32 || kind == KIND_64 ? NULL : multiplied,
         .swapped = kind == KIND_8 ? product_of_bytes(g, s->gemm.b_dtype, s->gemm.a_dtype) : NULL,
         .size = size,
-        .sum = kind == KIND_8 ? FX_I32 : FX_F32,
+        .sum = kind == KIND_8 ? FX_I32 : kind == KIND_64 ? FX_F64 : FX_F32,
         .vector = vector};
     static const enum config_kind ways[] = {KIND_ALIGNED, KIND_UNIT, KIND_ANY};
     for (size_t j = 0; j < sizeof ways / sizeof *ways; j++) {
@@ -129,8 +141,8 @@ bool schedule_mma_configure(
             const struct mma_tile *e = &tiles[i];
             int bk = K_BYTES / size, reduced = gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32),
                 staged = aligned && !strided ? staged_bytes(g, p, s, e, size) : 0;
-            int smem = smem_bytes(e, &s->gemm, n_sums, staged, reduced);
-            if (smem > g->cx->arch->block_shared) staged = 0, smem = smem_bytes(e, &s->gemm, n_sums, 0, reduced);
+            int smem = smem_bytes(e, &s->gemm, n_sums, sum, staged, reduced);
+            if (smem > g->cx->arch->block_shared) staged = 0, smem = smem_bytes(e, &s->gemm, n_sums, sum, 0, reduced);
             if (e->rate[kind] == 0 || e->copies != (aligned && !through_registers) || n_sums < e->least_sums ||
                 n_sums > e->most_sums || smem > g->cx->arch->block_shared)
                 continue;
@@ -146,7 +158,7 @@ bool schedule_mma_configure(
                 .tile_k = bk,
                 .stages = e->stages,
                 .block = e->warps_m * e->warps_n * 32,
-                .min_blocks = blocks_of(g->cx->arch, e, smem, n_sums),
+                .min_blocks = blocks_of(g->cx->arch, e, smem, n_sums, sum),
                 .smem_bytes = smem,
                 .vector = vector,
                 .rate = aligned && !strided ? e->rate[kind] : e->rate[kind] * kinds[kind].any_alignment};
@@ -155,10 +167,10 @@ bool schedule_mma_configure(
                 : c->needs_unit ? "_unit"
                                 : "_any");
             c->engine = arena_printf(&g->cx->arena,
-                any_stride ? "fx_any_stride<fx_mma<%s, %d, %d, %d, %d, %d, %d>>"
-                : staged   ? "fx_staging<fx_mma<%s, %d, %d, %d, %d, %d, %d>>"
-                           : "fx_mma<%s, %d, %d, %d, %d, %d, %d>",
-                multiplied, e->bm, e->bn, bk, e->warps_m, e->warps_n, e->stages);
+                any_stride ? "fx_any_stride<fx_mma%s<%s, %d, %d, %d, %d, %d, %d>>"
+                : staged   ? "fx_staging<fx_mma%s<%s, %d, %d, %d, %d, %d, %d>>"
+                           : "fx_mma%s<%s, %d, %d, %d, %d, %d, %d>",
+                kind == KIND_64 ? "_wide" : "", multiplied, e->bm, e->bn, bk, e->warps_m, e->warps_n, e->stages);
             c->text = arena_printf(&g->cx->arena, "mma %s%dx%dx%d, %d stages, %s", kinds[kind].text, e->bm, e->bn, bk,
                 e->stages, any_stride ? "any strides" : how_loaded(e, aligned, strided, transposes, staged));
         }

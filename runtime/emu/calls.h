@@ -11,7 +11,7 @@ struct emu_index {
 enum emu_limits {
     EMU_ADDRESS_0 = 4096,  /* shared-memory address of the first byte: no address is 0 */
     EMU_WINDOW = 1 << 24,  /* address in a cluster: that in block `rank`, and rank + 1 times this */
-    EMU_WORDS = 12,        /* most words that a lane brings to an operation of its warp */
+    EMU_WORDS = 14,        /* most words that a lane brings to an operation of its warp */
     EMU_STACK = 1 << 17    /* bytes of stack that a thread has */
 };
 
@@ -27,6 +27,7 @@ enum emu_operation { /* what all lanes of a warp do together */
     EMU_MMA_I8_U8,
     EMU_MMA_U8_I8,
     EMU_MMA_U8_U8,
+    EMU_MMA_F64,
     EMU_WARP_BARRIER,
     EMU_WGMMA,
     EMU_WGMMA_BEGIN,

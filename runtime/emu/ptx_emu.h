@@ -342,6 +342,14 @@ inline void fx_mma_i8_i8(FX_EMU_FRAGMENTS(int)) { emu_mma(EMU_MMA_I8_I8, d, a, b
 inline void fx_mma_i8_u8(FX_EMU_FRAGMENTS(int)) { emu_mma(EMU_MMA_I8_U8, d, a, b0, b1); }
 inline void fx_mma_u8_i8(FX_EMU_FRAGMENTS(int)) { emu_mma(EMU_MMA_U8_I8, d, a, b0, b1); }
 inline void fx_mma_u8_u8(FX_EMU_FRAGMENTS(int)) { emu_mma(EMU_MMA_U8_U8, d, a, b0, b1); }
+inline void fx_mma_f64(FX_EMU_FRAGMENTS(double)) {
+  emu_thread *self = emu_self;
+  __builtin_memcpy(self->words, d, 32);
+  for (int i = 0; i < 4; ++i) self->words[8 + i] = a[i];
+  self->words[12] = b0, self->words[13] = b1;
+  self->calls->together(self, EMU_MMA_F64, 0);
+  __builtin_memcpy(d, self->words, 32);
+}
 #undef FX_EMU_FRAGMENTS
 
 // ---- sm_90a ----

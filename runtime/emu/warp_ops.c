@@ -1,6 +1,7 @@
 /* What the lanes of a warp do together. In: the words each lane brought. Out: the words each lane gets, as PTX states
  * for shfl, ldmatrix and mma.sync. Invariant: all lanes have brought theirs, so nothing here waits. Products of floats
  * are exact in double, their sum is rounded once. */
+#include <math.h>
 #include <string.h>
 
 #include "emu/emu.h"
@@ -114,6 +115,30 @@ static void multiply(struct warp *w) {
     }
 }
 
+static double double_of(const unsigned *words) {
+    double x;
+    memcpy(&x, words, sizeof x);
+    return x;
+}
+
+/* Of doubles, four k: lane 4 g + t has A at rows g and g + 8, k = t, and B at k = t, column g. Sums as above, multiplied
+ * and added in one rounding, in the order of k. */
+static void multiply_doubles(struct warp *w) {
+    double a[MMA_M][4], b[4][MMA_N];
+    for (int lane = 0; lane < WARP; lane++) {
+        const unsigned *words = w->fibers[lane].view.words;
+        const int g = lane / 4, t = lane % 4;
+        a[g][t] = double_of(words + 8), a[g + 8][t] = double_of(words + 10), b[t][g] = double_of(words + 12);
+    }
+    for (int row = 0; row < MMA_M; row++)
+        for (int n = 0; n < MMA_N; n++) {
+            unsigned *d = &w->fibers[4 * (row % 8) + n / 2].view.words[2 * (2 * (row / 8) + n % 2)];
+            double sum = double_of(d);
+            for (int j = 0; j < 4; j++) sum = fma(a[row][j], b[j][n], sum);
+            memcpy(d, &sum, sizeof sum);
+        }
+}
+
 void do_together(struct warp *w) {
     switch (w->operation) {
     case EMU_SHUFFLE_XOR: shuffle(w, false); break;
@@ -127,6 +152,7 @@ void do_together(struct warp *w) {
     case EMU_MMA_I8_U8:
     case EMU_MMA_U8_I8:
     case EMU_MMA_U8_U8: multiply(w); break;
+    case EMU_MMA_F64: multiply_doubles(w); break;
     case EMU_WARP_BARRIER: break;
     default: do_products(w); break;
     }

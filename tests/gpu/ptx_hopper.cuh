@@ -8,6 +8,31 @@ FX_DEVICE const unsigned *first_word(const unsigned *x) {
   return x - (int)(blockIdx.x * blockDim.x + threadIdx.x) * N;
 }
 
+// ---- products of doubles ----
+
+// test_doubles: of what floats hold, the product and that of the magnitudes, rounded to floats
+FX_DEVICE void test_doubles(const unsigned *x, unsigned *y) {
+  double a[2], b, d[4], e[4];
+  unsigned words[4], magnitudes[4], of_b[2];
+  for (int i = 0; i < 2; ++i) a[i] = fx_from_bits(x[i]);
+  b = fx_from_bits(x[2]);
+  for (int i = 0; i < 4; ++i) d[i] = fx_from_bits(x[3 + i]), e[i] = fabs(d[i]);
+  memcpy(words, a, 16), memcpy(of_b, &b, 8);
+  fx_mma_f64(d, words, of_b[0], of_b[1]);
+  for (int i = 0; i < 4; ++i) magnitudes[i] = i % 2 ? words[i] & 0x7fffffffu : words[i];
+  fx_mma_f64(e, magnitudes, of_b[0], of_b[1] & 0x7fffffffu);
+  for (int i = 0; i < 4; ++i) y[i] = fx_bits((float)d[i]), y[4 + i] = fx_bits((float)e[i]);
+}
+
+// case fx_mma_f64: tttmmmm -> 8, sum of 4
+FX_DEVICE void test_mma_f64(const unsigned *x, unsigned *y, const fx_tensor_map *) { test_doubles(x, y); }
+
+// case fx_mma_f64: TTTMMMM -> 8, sum of 4
+FX_DEVICE void test_mma_f64_special(const unsigned *x, unsigned *y, const fx_tensor_map *) { test_doubles(x, y); }
+
+// case fx_mma_f64: rrrssss -> 8, exact
+FX_DEVICE void test_mma_f64_integers(const unsigned *x, unsigned *y, const fx_tensor_map *) { test_doubles(x, y); }
+
 // ---- memory barriers, named barriers, registers ----
 
 // case fx_mbarrier_init, fx_mbarrier_publish, fx_mbarrier_arrive, fx_mbarrier_wait: w6 -> 7, exact

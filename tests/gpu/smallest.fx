@@ -24,7 +24,7 @@ kernel scan_down(x: f32[K,N], a: f32[K]) -> (y: f32[K,N], h: f32[K,N]) {
 test scan_down { K=67 N=33 a.init: integers(-1,1) }
 kernel simt(x: f32[M,K], w: f32[K,N], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }
 test simt { M=17 K=33 N=65 }
-kernel simt_f64(x: f64[M,K], w: f64[N,K]) -> y: f64[M,N] { y = x @ w }
+kernel simt_f64(x: f64[M,K], w: f64[N,K]) -> y: f64[M,N] with { precision: fma } { y = x @ w }
 test simt_f64 { M=17 K=33 N=65 }
 kernel simt_i32(x: i32[M,K], w: i32[K,N]) -> y: i32[M,N] { y = x @ w }
 test simt_i32 { M=17 K=33 N=65 }
@@ -34,6 +34,9 @@ test mma { M=17 K=33 N=65 }
 kernel mma_tf32(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w }
 test mma_tf32 { M=17 K=36 N=68 }
 test mma_tf32 { M=17 K=33 N=65 }
+kernel mma_f64(x: f64[M,K], w: f64[N,K]) -> y: f64[M,N] { y = x @ w }
+test mma_f64 { M=17 K=34 N=66 }
+test mma_f64 { M=17 K=33 N=65 }
 kernel mma_i8(x: i8[M,K], w: i8[K,N]) -> y: i32[M,N] { y = x @ w }
 test mma_i8 { M=17 K=48 N=80 }
 test mma_i8 { M=17 K=33 N=65 }
