@@ -7,7 +7,9 @@
  *
  * What phases hand over are side products: small in themselves or beside what the kernel reads and writes anyway, such
  * as statistics of rows, partial sums, a product of low rank. Anything larger is a trip through memory that a person
- * who asks for one kernel does not want: then the launches stay apart, with the reason. */
+ * who asks for one kernel does not want: then the launches stay apart, with the reason. Where `stores_factors`, of a
+ * kernel that has as few launches without, a factor that is no product's result may be larger: computed once instead of
+ * once a tile, it is read as the plain product's is. */
 #include <string.h>
 
 #include "schedule/chain_program.h"
@@ -31,13 +33,14 @@ static double all_tensor_bytes(const struct graph *g) {
     return bytes;
 }
 
-/* What kernels first .. last hand over that is no side product, or NULL.
- * The last one's stores are for later launches. */
+/* What kernels first .. last hand over that is no side product, or NULL; where factors may be stored, as they are
+ * computed of what is no product, those do not count. The last one's stores are for later launches. */
 static const struct buffer *first_large(const struct scheduled_graph *c, int first, int last) {
     double most = all_tensor_bytes(c->graph) / SIDE_SHARE;
     if (most < SIDE_BYTES) most = SIDE_BYTES;
     for (int i = first; i < last; i++) {
         const struct group *r = c->kernels[i].group;
+        if (c->stores_factors && !r->contraction) continue;
         for (int s = 0; s < r->n_stores; s++) {
             struct tensor t = tensor_of_store(c->graph, c->partition, &r->stores[s]);
             if (t.buffer >= 0 && tensor_bytes(c->graph, &t) > most) return &c->partition->buffers[t.buffer];

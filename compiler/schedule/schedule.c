@@ -3,6 +3,7 @@
 #include "schedule/beside.h"
 #include "schedule/bins.h"
 #include "schedule/traffic.h"
+#include "schedule/wgmma.h"
 
 #include <string.h>
 
@@ -250,8 +251,10 @@ double fx_estimate(const struct scheduled_graph *c) {
     return seconds;
 }
 
-static struct scheduled_graph *schedule_partition(struct cx *cx, const struct graph *g, const struct partition *p) {
+static struct scheduled_graph *schedule_partition(
+    struct cx *cx, const struct graph *g, const struct partition *p, bool stores_factors) {
     struct scheduled_graph *c = NEW(&cx->arena, struct scheduled_graph);
+    c->stores_factors = stores_factors;
     c->graph = g;
     c->partition = p;
     struct scheduled *of = NEW_ARRAY(&cx->arena, struct scheduled, p->n_groups + 1);
@@ -380,26 +383,55 @@ static void note_others(struct cx *cx, struct scheduled_graph *best, const struc
     }
 }
 
-/* Of a proposal that is not taken only what the receipt says of it is kept. */
+/* Workspace that a contract does without, and a wait of all blocks, are taken where they save so much. */
+static const double WORTH_STORING = 0.75;
+
+/* Whether a product takes its operands by tensor maps, as none does that computes them. */
+static bool takes_maps(const struct scheduled_graph *c) {
+    bool any = false;
+    for (int i = 0; i < c->n_kernels; i++) any |= c->kernels[i].group->contraction && has_maps(&c->kernels[i]);
+    return any;
+}
+
+/* Schedules proposal i, and keeps of it what the receipt says. It is taken, and true returned, if it is better than
+ * what was so far; else its memory is given back. */
+static bool try_partition(struct cx *cx, const struct graph *g, int i, bool stores_factors,
+    struct scheduled_graph **best, struct tried *t) {
+    const struct arena_mark mark = arena_marked(&cx->arena);
+    struct scheduled_graph *c = schedule_partition(cx, g, &g->partitions[i], stores_factors);
+    if (c && stores_factors && !takes_maps(c)) c = NULL;
+    if (c)
+        *t = (struct tried){
+            {c->partition->name, launches_each_time(c), fx_estimate(c), NULL}, c->seconds, c->n_launches};
+    if (c && (!*best || is_better(c, *best))) {
+        *best = c;
+        return true;
+    }
+    arena_rewind(&cx->arena, &mark);
+    return false;
+}
+
 struct scheduled_graph *fx_schedule(struct cx *cx, const struct graph *g) {
     struct scheduled_graph *best = NULL;
     struct tried *all = NEW_ARRAY(&cx->arena, struct tried, g->n_partitions + 1);
-    int n = 0;
+    int n = 0, *at = NEW_ARRAY(&cx->arena, int, g->n_partitions + 1);
     if (!pins_are_met(cx, g)) return NULL;
     for (int i = 0; i < g->n_partitions; i++) {
         bool is_separate = g->partitions[i].is_separate;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;
         if (g->kernel->fuse == FUSE_REQUIRE && is_separate) continue;
-        const struct arena_mark mark = arena_marked(&cx->arena);
-        struct scheduled_graph *c = schedule_partition(cx, g, &g->partitions[i]);
-        if (!c && !g->partitions[i].is_optional) return NULL;
-        if (c)
-            all[n++] = (struct tried){
-                {c->partition->name, launches_each_time(c), fx_estimate(c), NULL}, c->seconds, c->n_launches};
-        if (c && (!best || is_better(c, best))) best = c;
-        else arena_rewind(&cx->arena, &mark);
+        all[n].of.name = NULL;
+        try_partition(cx, g, i, false, &best, &all[n]);
+        if (all[n].of.name) at[n++] = i;
+        else if (!g->partitions[i].is_optional) return NULL;
     }
     if (!contract_holds(cx, best)) return NULL;
+    /* The contract holds with side products alone: what is as few launches and clearly faster may store
+     * factors, where tensor maps then fetch them. */
+    const int wanted = wanted_launches(g->kernel);
+    for (int i = 0; wanted && i < n; i++)
+        if (all[i].of.n_kernels > wanted && all[i].seconds < best->seconds * WORTH_STORING)
+            try_partition(cx, g, at[i], true, &best, &all[i]);
     note_others(cx, best, all, n);
     return best;
 }

@@ -191,6 +191,7 @@ struct scheduled_graph { /* the partition taken, each group scheduled */
     bool has_flags; /* some phase waits, or some kernel has flags: a buffer of them stands after the partials */
     const char *why_apart;     /* why two launches could not be joined, or NULL */
     const struct buffer *apart; /* what is handed over between those two, or NULL */
+    bool stores_factors; /* phases may hand over factors of any size that are computed of no product */
     int n_partials;
     struct partial *partials;  /* numbered after the partition's buffers */
     double seconds;
