@@ -82,9 +82,12 @@ static int count_unbound(const struct test_block *b, const struct ast_expr *e, s
     return 1;
 }
 
-static void bind_name(struct test_block *b, struct name n) {
+/* Whether any place has that label: one that stands in equations alone is an error of the kernel, told with it. */
+static bool bind_name(struct test_block *b, struct name n) {
+    bool is_found = false;
     for (int i = 0; i < b->n_places; i++)
-        if (name_eq(b->places[i].axis->name, n)) b->places[i].is_bound = true;
+        if (name_eq(b->places[i].axis->name, n)) is_found = b->places[i].is_bound = true;
+    return is_found;
 }
 
 /* What inputs carry is bound; so is what is written, or what an equation leaves as its one unknown. */
@@ -100,8 +103,7 @@ static void find_places(struct test_block *b) {
             int unknown = a->extent ? count_unbound(b, a->extent, &n) : 2;
             bool is_known = is_bound(b, a->name);
             if (unknown + !is_known != 1) continue;
-            bind_name(b, unknown ? n : a->name);
-            progress = true;
+            progress |= bind_name(b, unknown ? n : a->name);
         }
     }
 }

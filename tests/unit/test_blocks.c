@@ -107,6 +107,32 @@ START_TEST(no_blocks_after_errors) {
 END_TEST
 
 /* What a block gives compiles in, alone with its kernel, whether or not the kernel uses it. */
+/* A label that stands in an equation alone is bound by nothing, and the search for what is bound ends all the same. */
+START_TEST(labels_of_equations_alone) {
+    static const struct {
+        const char *text;
+        int status;
+        const char *message;
+    } rows[] = {
+        {"kernel p(x: f32[D=2*E]) -> y: f32[D] { y = x }\ntest p { D=4 }", FX_OK, ""},
+        {"kernel p(x: f32[D=2*E]) -> y: f32[D] { y = x }\ntest p { E=4 }", FX_ERR_COMPILE, "FX2041"},
+        {"kernel p(x: f32[P=G*C]) -> y: f32[P] { y = x{P->(G=4,C)}{(G,C)->P} }\ntest p { P=8 }", FX_OK, ""},
+        {"kernel p(x: f32[A=B+C, D=B]) -> y: f32[A] { y = sum[D](x) }\ntest p { A=8 D=2 }", FX_OK, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fx_compilation *c;
+        struct fx_options only = FX_OPTIONS;
+        only.tests_only = true;
+        ck_assert_int_eq(fx_compile(rows[i].text, strlen(rows[i].text), "spec.fx", &only, &c), rows[i].status);
+        ck_assert_msg(strstr(fx_messages(c), rows[i].message), "%s", fx_messages(c));
+        fx_close(c);
+        ck_assert_int_eq(fx_compile(rows[i].text, strlen(rows[i].text), "spec.fx", NULL, &c), FX_ERR_COMPILE);
+        ck_assert_msg(strstr(fx_messages(c), "FX2001"), "%s", fx_messages(c));
+        fx_close(c);
+    }
+}
+END_TEST
+
 START_TEST(defines_compile) {
     const char *const defines[] = {"alpha=2", "act=tanh", "unused=3"};
     char text[2048];
@@ -213,6 +239,7 @@ int main(void) {
     tcase_add_test(t, blocks_as_data);
     tcase_add_test(t, blocks_of_one_kernel);
     tcase_add_test(t, no_blocks_after_errors);
+    tcase_add_test(t, labels_of_equations_alone);
     tcase_add_test(t, defines_compile);
     tcase_add_test(t, unfused_sets_aside_the_contract);
     tcase_add_test(t, within);
