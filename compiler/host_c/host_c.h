@@ -91,6 +91,8 @@ const char *host_c_call(struct host_writer *w, const char *function);
 /* The value of e, FX_BAD where it has none; a condition, false where it has none. */
 const char *host_c_value(struct host_writer *w, const struct fx_expr *e);
 const char *host_c_condition(struct host_writer *w, const struct fx_expr *e);
+/* The condition as it stands beside &&. */
+const char *host_c_conjunct(struct host_writer *w, const struct fx_expr *e);
 /* A condition on scalars, beside which `ok` turns false where there is no value. */
 const char *host_c_condition_on_scalars(struct host_writer *w, const struct fx_expr *e);
 

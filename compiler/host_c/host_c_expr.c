@@ -164,6 +164,11 @@ const char *host_c_condition(struct host_writer *w, const struct fx_expr *e) {
     return t ? holds(w, t).s : "true";
 }
 
+const char *host_c_conjunct(struct host_writer *w, const struct fx_expr *e) {
+    const struct tree *t = as_tree(w->arena, e);
+    return t ? wrap(w->arena, holds(w, t), forms[FX_T_AND].level) : "true";
+}
+
 /* ---- conditions on scalars: in long double, as fx_check_scalars evaluates them; `ok` turns false where there is no
  * value ---- */
 

@@ -253,7 +253,7 @@ static struct fx_partition open_partition(struct host_writer *w, int number) {
     const struct fx_partition p = fx_get_partition(w->k, number);
     w->is_any_alignment = true;
     if (number + 1 < w->k->n_partitions) {
-        put_c(w, "    if (%s", host_c_condition(w, &p.takes));
+        put_c(w, "    if (%s", host_c_conjunct(w, &p.takes));
         for (int i = p.first_launch; i < p.first_launch + p.n_launches; i++) put_fits(w, &w->k->launches[i]);
         put_c(w, ") { /* %s */\n", p.name);
     }

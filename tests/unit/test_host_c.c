@@ -415,7 +415,7 @@ static void expect_map(
     memcpy(box, m->box, sizeof box);
     if (m->is_tail && value_of(&m->extents[1], env) % box[1]) box[1] = (int)(value_of(&m->extents[1], env) % box[1]);
     *words++ = base + bytes * (unsigned long long)value_of(&m->offset, env);
-    *words++ = (m->dtype == FX_U32 ? 2 : m->dtype == FX_F16 ? 6 : 9) * 8u + (unsigned)m->rank;
+    *words++ = (m->dtype == FX_U32 ? 2 : m->dtype == FX_F16 ? 6 : m->dtype == FX_F32 ? 7 : 9) * 8u + (unsigned)m->rank;
     for (int d = 0; d < m->rank; d++) {
         int64_t extent = value_of(&m->extents[d], env);
         *words++ = (unsigned long long)extent;
@@ -680,6 +680,10 @@ static const struct {
      " y = (x @ w - mean[K](x) * sum[K](w)) * rsqrt(var[K](x) + 1e-5) + b\n}\n"
      "kernel dequant(x: bf16[M,K], w: const i8[N,K] strided, s: const bf16[N], t: f32) -> y: bf16[M,N] { y = x @ (w * s) * t }",
         {"norm", "dequant"}},
+    /* a partition taken under one of several conditions, where its variants fit */
+    {"kernel loss(x: bf16[B,D], w: bf16[V,D], t: i32[B]) -> l: f32[B] {\n"
+     " z = x @ w\n l = logsumexp[V](z) - sum[V](where(t == idx(V), z, 0))\n}",
+        {"loss"}},
     /* Names that are words of C, macros, or what the launcher calls its own things. */
     {"kernel atomic(int: f32[return,for=3], unused: bf16[Z]) -> (x: f32[return,for], x_: f32[Z]) { x = exp(int)\n x_ = 1 + unused }\n"
      "kernel __atomic(m: f32[], __LINE_: f32, stream: f32[workspace,args], r: f32[args,bytes]) -> ready: f32[workspace,bytes] { ready = stream @ r + m * __LINE_ }\n"
