@@ -331,13 +331,37 @@ static void put_file(struct buf *out, const struct fx_image *images, int n, cons
     buf_put(out, kernels.s, kernels.len);
 }
 
-/* Whether two plans declare the same, for two architectures. */
+/* The first extent from e on that a launch is given; n_extents where there is no other. */
+static int open_extent(const struct fx_kernel *k, int e) {
+    while (e < k->n_extents && k->extents[e].value >= 0) e++;
+    return e;
+}
+
+static bool same_extent(const struct fx_extent *a, const struct fx_extent *b) {
+    return strcmp(a->name, b->name) == 0 && a->value == b->value;
+}
+
+/* Whether the axes of every parameter have the same extents, fixed or open. */
+static bool same_shapes(const struct fx_kernel *x, const struct fx_kernel *y) {
+    for (int i = 0; i < x->n_params; i++) {
+        const struct fx_param *p = &x->params[i], *q = &y->params[i];
+        if (p->rank != q->rank) return false;
+        for (int a = 0; a < p->rank; a++)
+            if (!same_extent(&x->extents[p->extents[a]], &y->extents[q->extents[a]])) return false;
+    }
+    return true;
+}
+
+/* Whether two plans declare the same, for two architectures. Extents that schedules have made, of slices of k, are
+ * fixed and given to nobody: each architecture has its own. */
 static bool go_together(const struct fx_plan *a, const struct fx_plan *b) {
     bool is_so = a->n_kernels == b->n_kernels && strcmp(a->arch, b->arch) != 0;
     for (int k = 0; is_so && k < a->n_kernels; k++) {
         const struct fx_kernel *x = &a->kernels[k], *y = &b->kernels[k];
-        is_so = strcmp(x->name, y->name) == 0 && x->n_params == y->n_params && x->n_extents == y->n_extents;
-        for (int e = 0; is_so && e < x->n_extents; e++) is_so = x->extents[e].value == y->extents[e].value;
+        int e = open_extent(x, 0), f = open_extent(y, 0);
+        is_so = strcmp(x->name, y->name) == 0 && x->n_params == y->n_params && same_shapes(x, y);
+        for (; is_so && (e < x->n_extents || f < y->n_extents); e = open_extent(x, e + 1), f = open_extent(y, f + 1))
+            is_so = e < x->n_extents && f < y->n_extents && same_extent(&x->extents[e], &y->extents[f]);
     }
     return is_so;
 }

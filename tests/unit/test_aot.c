@@ -472,6 +472,30 @@ START_TEST(what_does_not_go_together) {
 }
 END_TEST
 
+/* Slices of k, which one architecture has and the other has not, are no reason: nobody is given their extents. Other
+ * fixed extents are one. */
+START_TEST(extents_of_schedules) {
+    static const char *const defines[2] = {"K=4096", "K=512"};
+    fx_compilation *c[3];
+    struct fx_image images[2];
+    char *text = NULL;
+    for (int i = 0; i < 3; i++) {
+        struct fx_options o = FX_OPTIONS;
+        o.arch = both[i == 0];
+        o.defines = &defines[i == 2], o.n_defines = 1;
+        ck_assert_int_eq(fx_compile(linear, strlen(linear), "t.fx", &o, &c[i]), FX_OK);
+        if (i < 2) images[i] = (struct fx_image){fx_get_plan(c[i]), "c", 2, NULL};
+    }
+    ck_assert_int_ne(images[0].plan->kernels[0].n_extents, images[1].plan->kernels[0].n_extents);
+    ck_assert_int_eq(fx_ahead(images, 2, "t", true, &text), FX_OK);
+    ck_assert(strstr(text, "long long M_, long long N_);") != NULL);
+    free(text);
+    images[1].plan = fx_get_plan(c[2]);
+    ck_assert_int_eq(fx_ahead(images, 2, "t", true, &text), FX_ERR_USAGE);
+    for (int i = 0; i < 3; i++) fx_close(c[i]);
+}
+END_TEST
+
 /* The loader reads LD_LIBRARY_PATH when a program starts. */
 static void start_again(char **argv) {
     char dir[] = "/tmp/fx_aot_XXXXXX", path[PATH_MAX + sizeof dir];
@@ -499,6 +523,7 @@ int main(int argc, char **argv) {
     tcase_add_test(t, old_driver);
     tcase_add_test(t, threads_load_once);
     tcase_add_test(t, what_does_not_go_together);
+    tcase_add_test(t, extents_of_schedules);
     suite_add_tcase(s, t);
     int status = run_suite(s);
     put_driver(NULL);
