@@ -6,7 +6,7 @@
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
 enum { K_BYTES = 128 };
-enum element_kind { KIND_16, KIND_32, KIND_8, KIND_64, N_KINDS }; /* of elements: 16-bit floats, tf32, 8-bit integers, f64 */
+enum element_kind { KIND_16, KIND_32, KIND_8, KIND_64, N_KINDS }; /* f16 and bf16, tf32, 8-bit integers, f64 */
 
 /* A tile: its place in the table is its rank where two would do. All have K_BYTES of k. Operands that are not copied 16
  * bytes at a time pass through registers, which leaves fewer for sums, or are copied word by word: they have tiles of
@@ -43,13 +43,17 @@ static const struct {
     int size;             /* bytes of an element */
     const char *text;     /* for people, before the tile */
     double any_alignment; /* of the rate, where operands go element by element */
-} kinds[N_KINDS] = {[KIND_16] = {2, "", 0.45}, [KIND_32] = {4, "tf32 ", 0.8}, [KIND_8] = {1, "int8 ", 0.5}, [KIND_64] = {8, "f64 ", 0.8}};
+} kinds[N_KINDS] = {[KIND_16] = {2, "", 0.45},
+    [KIND_32] = {4, "tf32 ", 0.8},
+    [KIND_8] = {1, "int8 ", 0.5},
+    [KIND_64] = {8, "f64 ", 0.8}};
 
 /* Bytes of a sum. */
 static int sum_bytes(enum element_kind kind) { return kind == KIND_64 ? 8 : 4; }
 
 /* By the formulas of engine_mma.cuh and engine_mma_wide.cuh. */
-static int smem_bytes(const struct mma_tile *t, const struct gemm_shape *shape, int n_sums, int sum, int staged, int reduced) {
+static int smem_bytes(
+    const struct mma_tile *t, const struct gemm_shape *shape, int n_sums, int sum, int staged, int reduced) {
     int pipeline = t->stages * (t->bm + shape->most_sums * t->bn) * K_BYTES + staged,
         staging = t->bm * (n_sums * t->bn + 8) * sum + reduced;
     return pipeline > staging ? pipeline : staging;
@@ -117,20 +121,24 @@ bool schedule_mma_configure(
     const char *multiplied = product_of(g, s, &kind);
     if (!multiplied)
         return *why_not = arena_printf(&g->cx->arena,
-                   "it multiplies f16, bf16, 8-bit integers, f64 on sm_90a and, with `precision: tf32`, f32; the operands are %s and %s",
+                   "it multiplies f16, bf16, 8-bit integers, f64 on sm_90a and, with `precision: tf32`, f32; "
+                   "the operands are %s and %s",
                    fx_dtype_name(s->gemm.a_dtype), fx_dtype_name(s->gemm.b_dtype)),
                false;
     int n_sums = s->gemm.n_accumulators, size = kinds[kind].size, sum = sum_bytes(kind),
         vector = kind == KIND_64 ? gemm_vector(g, s, 16 / size) : gemm_piece_vector(g, p, s, 8);
     bool has_strides = gemm_has_strides(&s->gemm), transposes = kind == KIND_8 && gemm_has_mn_major(&s->gemm);
     const struct skinny skinny = {
-        .element = kind == KIND_16 ? arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype)) : kind == KIND_64 ? "double" : "float",
+        .element = kind == KIND_16   ? arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype))
+                   : kind == KIND_64 ? "double"
+                                     : "float",
         .product = kind == KIND_32 || kind == KIND_64 ? NULL : multiplied,
         .swapped = kind == KIND_8 ? product_of_bytes(g, s->gemm.b_dtype, s->gemm.a_dtype) : NULL,
         .size = size,
         .sum = kind == KIND_8 ? FX_I32 : kind == KIND_64 ? FX_F64 : FX_F32,
         .vector = vector};
     static const enum config_kind ways[] = {KIND_ALIGNED, KIND_UNIT, KIND_ANY};
+    int n_general = 0; /* tiles that take any extents, as entries for few rows do not */
     for (size_t j = 0; j < sizeof ways / sizeof *ways; j++) {
         bool aligned = ways[j] == KIND_ALIGNED, any_stride = has_strides && ways[j] == KIND_ANY,
              strided = gemm_is_strided(&s->gemm) || any_stride;
@@ -151,6 +159,7 @@ bool schedule_mma_configure(
             if (e->is_last && (size_t)s->n_configs > before) continue;
             struct config *c = config_next(s);
             if (!c) break;
+            n_general += ways[j] == KIND_ANY;
             *c = (struct config){.is_aligned = aligned,
                 .needs_unit = ways[j] == KIND_UNIT,
                 .tile_m = e->bm,
@@ -175,6 +184,6 @@ bool schedule_mma_configure(
                 e->stages, any_stride ? "any strides" : how_loaded(e, aligned, strided, transposes, staged));
         }
     }
-    if (!s->n_configs) return *why_not = schedule_no_room(g), false;
+    if (!n_general) return *why_not = schedule_no_room(g), false;
     return true;
 }

@@ -66,6 +66,10 @@ static const struct subject subjects[] = {
     {"kernel f(x: f16[M,K], w: f16[K,N], v: f16[K,P]) -> (y: f16[M,N], z: f16[M,P]) " REQUIRE
      "{ y = x @ w\n z = x @ v }",
         1, 2, 0, NULL},
+    /* more sums than a tile of f64 tensor cores has room for, though entries for few rows have */
+    {"kernel f(x: f64[M,K], w: f64[N,K], v: f64[N,K], a: f64[N,K], b: f64[N,K]) -> y: f64[M,N] " REQUIRE
+     "{ y = (x @ w) * (x @ v) + (x @ a) * (x @ b) }",
+        1, 1, 0, NULL},
     /* two contractions, one apart from the joined walks */
     {"kernel f(x: f32[M,K], w: f32[K,N]) -> (y: f32[M,N], t: f32[]) with { kernels: 2 } { y = x @ w\n t = sum[M,K](x) }",
         2, 2, 1, NULL},
