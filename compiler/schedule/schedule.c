@@ -399,6 +399,7 @@ static bool try_partition(struct cx *cx, const struct graph *g, int i, bool stor
     struct scheduled_graph **best, struct tried *t) {
     const struct arena_mark mark = arena_marked(&cx->arena);
     struct scheduled_graph *c = schedule_partition(cx, g, &g->partitions[i], stores_factors);
+    if (!c && !g->partitions[i].is_optional) return false; /* what was said of it stays */
     if (c && stores_factors && !takes_maps(c)) c = NULL;
     if (c)
         *t = (struct tried){

@@ -326,7 +326,7 @@ static const struct {
         1, 0},
     {"kernel f(x: inout f16[M,K], s: f32[K], w: f16[K,N]) -> y: f16[M,N] { y = (x * s) @ w\n x = 0.5 * x }", 3, 1},
     {"kernel f(x: inout f16[M,K], w: f16[L,N], i: i64[M]) -> y: f16[M,N] with { fuse: require } { y = (x[M: i] ?? 0){K->L} @ w\n x = 0.5 * x }",
-        1, 1},
+        1, 2},
     {"kernel f(x: inout f32[M,N], i: i64[M]) { x = x[M: i] ?? 0 }", 2, 1},
     {"kernel f(x: inout i64[N], t: i64[V]) { x = t[V: x] ?? 0 }", 1, 0},
     {"kernel f(x: inout f32[M,K=8], w: f32[K,N=K]) { x = (x @ w)[N: idx(K)] }", 2, 1},
