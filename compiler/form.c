@@ -33,7 +33,7 @@ static const double CLEARLY_FASTER = 0.9;
 
 /* Reductions by runs are made for epilogues, which not every engine has. Where a kernel is free to be several, it is
  * taken without them if that is clearly faster, or fewer and not slower. */
-fx_status form_make(
+static fx_status make_free(
     struct cx *cx, const struct kernel *k, const struct pipeline_options *o, struct buf *dump, struct form *out) {
     struct form form = {0}, whole = {0};
     fx_status status = make_once(cx, k, o, dump, &form);
@@ -49,4 +49,36 @@ fx_status form_make(
     }
     *out = form;
     return status;
+}
+
+/* Whether passes gave the kernel labels, as slices along k are. */
+static bool has_new_labels(const struct form *f, const struct kernel *k) {
+    return f->fused && f->fused->kernel->n_axes > k->n_axes;
+}
+
+/* Slices along k are added up behind a barrier of the grid where a contract counts launches. Where that cannot be had,
+ * or is no faster, the kernel is made without. */
+static fx_status make_counted(
+    struct cx *cx, const struct kernel *k, const struct pipeline_options *o, struct buf *dump, struct form *out) {
+    const struct pipeline_options without = {.skip = "split_k", .with = o->with};
+    struct form whole = {0};
+    const int n_diags = cx->n_diags, n_errors = cx->n_errors;
+    fx_status status = make_once(cx, k, o, dump, out), tried;
+    if (status == FX_ERR_INTERNAL || !has_new_labels(out, k) || o->skip || o->stop_after || o->dump_after)
+        return status;
+    if (status) cx->n_diags = n_diags, cx->n_errors = n_errors;
+    const int n_diags_cut = cx->n_diags, n_errors_cut = cx->n_errors;
+    tried = make_once(cx, k, &without, dump, &whole);
+    if (status || (!tried && whole.chosen->seconds <= out->chosen->seconds)) {
+        *out = whole;
+        return tried;
+    }
+    if (tried) cx->n_diags = n_diags_cut, cx->n_errors = n_errors_cut;
+    return status;
+}
+
+fx_status form_make(
+    struct cx *cx, const struct kernel *k, const struct pipeline_options *o, struct buf *dump, struct form *out) {
+    const bool is_counted = k->fuse == FUSE_REQUIRE || k->kernels;
+    return (is_counted ? make_counted : make_free)(cx, k, o, dump, out);
 }

@@ -6,8 +6,9 @@
  * axis: slices run beside each other, and what adds them up does the epilogue. K has a fixed extent. Slices are as long
  * as one another, if they can be; else, where all extents are fixed, the last one is shorter, and a and b, which then
  * have to lie in memory, are read as 0 behind the end of K. Terms are added in another order, as in
- * any sum. Not where the kernel says how many GPU kernels it wants or that every contraction is to be by itself, and
- * not where a factor is made of another product of matrices: that may be a chain, which is one kernel. A factor made
+ * any sum. Where the kernel says how many GPU kernels it wants, the slices and their sum are phases of one, or the form
+ * without slices is taken (form.c). Not where every contraction is to be by itself, and not where a factor is made of
+ * another product of matrices: that may be a chain, which is one kernel. A factor made
  * of a mean is cut as any other. */
 #include <math.h>
 #include <string.h>
@@ -262,7 +263,7 @@ struct graph *pass_split_k(const struct graph *g) {
     struct arena *a = &g->cx->arena;
     bool *has_product = NEW_ARRAY(a, bool, g->n_nodes + 1);
     struct slicer s = {.g = g, .kernel = NEW(a, struct kernel), .has_product = has_product};
-    if (g->kernel->fuse != FUSE_PREFER || g->kernel->kernels) return (struct graph *)g;
+    if (g->kernel->fuse == FUSE_NEVER) return (struct graph *)g;
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         for (int j = 0; j < n->n_args; j++) {

@@ -1561,8 +1561,9 @@ static const struct {
     {"(x: f32[M=64,K=65536], w: f32[K]) -> y: f32[M] { y = x @ w }", 1}, /* no product of matrices */
     {"(q: f16[S=64,D=64], k: f16[T=65536,D], v: f16[T,N=64]) -> o: f16[S,N] { o = softmax[T](q @ k) @ v }", 1},
     {"(x: f32[K=65536,N=512]) -> y: f32[N,P=N] { m = x - mean[K](x); y = m @[K] m{N->P} }", 8},
-    {"(x: f16[M=64,K=65536], w: f16[K,N=64]) -> y: f16[M,N] with { kernels: 1 } { y = x @ w }", 1},
-    {"(x: f16[M=64,K=65536], w: f16[K,N=64]) -> y: f16[M,N] with { fuse: require } { y = x @ w }", 1},
+    {"(x: f16[M=64,K=65536], w: f16[K,N=64]) -> y: f16[M,N] with { kernels: 1 } { y = x @ w }", 128},
+    {"(x: f16[M=64,K=65536], w: f16[K,N=64]) -> y: f16[M,N] with { fuse: require } { y = x @ w }", 128},
+    {"(x: f16[M=64,K=65536], w: f16[K,N=64]) -> y: f16[M,N] with { fuse: never } { y = x @ w }", 1},
 };
 
 START_TEST(test_slices) {

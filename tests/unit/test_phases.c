@@ -70,6 +70,13 @@ static const struct subject subjects[] = {
     {"kernel f(x: f64[M,K], w: f64[N,K], v: f64[N,K], a: f64[N,K], b: f64[N,K]) -> y: f64[M,N] " REQUIRE
      "{ y = (x @ w) * (x @ v) + (x @ a) * (x @ b) }",
         1, 1, 0, NULL},
+    /* a long k in slices, whose sums are handed over; where these are more than a side product it is not cut */
+    {"kernel f(x: f32[M=128,K=65536], w: f32[K,N=1024]) -> y: f32[M,N] " REQUIRE "{ y = relu(x @ w) }", 1, 2, 1, NULL},
+    {"kernel f(x: f32[M=20,K=4096], w: f32[K,N=20]) -> y: f32[M,N] with { kernels: 1 } { y = relu(x @ w) }", 1, 2, 1,
+        NULL},
+    {"kernel f(c: f32[M=128,P=432], w: f32[N=512,P,Q=P]) -> y: f32[M,N] " REQUIRE "{ y = (c * c{P->Q}) @[P,Q] w }", 1,
+        2, 1, NULL},
+    {"kernel f(x: f32[M=1280,K=4096], w: f32[K,N=128]) -> y: f32[M,N] " REQUIRE "{ y = relu(x @ w) }", 1, 1, 0, NULL},
     /* two contractions, one apart from the joined walks */
     {"kernel f(x: f32[M,K], w: f32[K,N]) -> (y: f32[M,N], t: f32[]) with { kernels: 2 } { y = x @ w\n t = sum[M,K](x) }",
         2, 2, 1, NULL},
