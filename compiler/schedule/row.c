@@ -259,7 +259,7 @@ static void add_config(
     if (x->is_along_rows && x->n_scans) words = scan_chunk_words(x, v);
     if (x->run && t->is_resident) words += run_words(g, s->group, v);
     if (t->is_spread && (!m->has_wgmma || x->n_scans || s->block)) return;
-    if (v == 1 && !x->run && !(x->is_along_rows && (x->n_scans || t->is_resident || s->parts)))
+    if (v == 1 && !x->run && !(x->is_along_rows && (x->n_scans || t->is_resident)))
         chunks *= 4; /* as many elements a thread as with vectors */
     while (chunks > 1 && chunks * words > MOST_WORDS) chunks /= 2;
     if (t->is_resident && chunks * words > 2 * MOST_WORDS) return;
