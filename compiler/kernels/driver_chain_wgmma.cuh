@@ -305,7 +305,7 @@ struct fx_chain_consumer {
         b{fx_shared(fx_smem()) + ENGINE::B, fx_shared(fx_smem()) + ENGINE::B_BARRIERS, 0, 0},
         c{fx_shared(fx_smem()) + ENGINE::C, fx_shared(fx_smem()) + ENGINE::C_BARRIERS, 0, 0},
         a_parity(0) {}
-  // The consumer's number. Where sums and what the epilogue reads leave few registers, nothing computed of it is kept in one.
+  // Where sums and what the epilogue reads leave few registers, what follows from the consumer's number is kept in none.
   static constexpr bool IS_FULL = !ENGINE::HAS_ROOM || !__is_empty(typename PROBLEM::template frag<8>);
   FX_DEVICE int anew() const {
     int n = number;
