@@ -2,7 +2,8 @@
  * bf16 are added up, or as tf32, turned so that k is contiguous; and factors of 8-bit integers, turned likewise.
  *
  * In: a contraction. Out: whether its factors are to be stored in parts (kernels/driver_split.cuh), and the storage
- * order of a factor; whether one is to be turned. Extents have to be fixed, as the distance of parts and the alignment of tensor maps are. Invariant:
+ * order of a factor; whether one is to be turned. Extents have to be fixed, as the distance of parts and the alignment
+ * of tensor maps are. Invariant:
  * the last axis of a factor in parts is a multiple of 8, and one that tensor maps have first: k, m or n. */
 #include <string.h>
 
@@ -15,11 +16,12 @@
 static const double RATE_AS_IT_IS = 230, RATE_IN_PARTS = 520, SPLIT_BYTES = 10, SPLIT_SECONDS = 3e-6,
                     MOST_ELEMENTS = 0x1p38;
 
-/* Likewise of what tensor cores read with k contiguous alone, as it lies and turned; bytes of an element of a factor, as
- * many as turning it takes the time of. 8-bit integers are turned a word at a time on their way to shared memory. */
-static const struct turned {
+/* Likewise of what tensor cores read with k contiguous alone: rates as it lies and turned, and the bytes an element of
+ * a factor that take as long as turning it. 8-bit integers that lie otherwise are turned on their way to shared
+ * memory. */
+static const struct turning {
     double as_it_lies, turned, bytes;
-} TURNED_TF32 = {800, 1600, 22}, TURNED_BYTES = {1100, 3800, 6};
+} OF_TF32 = {800, 1600, 22}, OF_8_BITS = {1100, 3800, 6};
 
 enum { STEP = 8, LEAST_EXTENT = 64 };
 
@@ -78,13 +80,13 @@ bool fuse_is_split(const struct graph *g, const struct product *x) {
     return k >= LEAST_EXTENT && flops / (RATE_AS_IT_IS * all) > flops / (RATE_IN_PARTS * all) + bytes / m->copied + SPLIT_SECONDS;
 }
 
-/* Rates of the product, both of whose factors have the dtype; NULL: k need not be contiguous. */
-static const struct turned *turned_of(const struct graph *g, const struct product *x) {
+/* What turning a factor of product x comes to; NULL where its k need not be contiguous. */
+static const struct turning *turning_of(const struct graph *g, const struct product *x) {
     if (x->dtype[0] == FX_F32 && x->dtype[1] == FX_F32)
-        return g->cx->arch->has_wgmma && x->sum->may_tf32 ? &TURNED_TF32 : NULL;
+        return g->cx->arch->has_wgmma && x->sum->may_tf32 ? &OF_TF32 : NULL;
     for (int s = 0; s < 2; s++)
         if (x->dtype[s] != FX_I8 && x->dtype[s] != FX_U8) return NULL;
-    return &TURNED_BYTES;
+    return &OF_8_BITS;
 }
 
 /* Whether rows of the factor are copied 16 bytes at a time once k is contiguous, as far as extents say. */
@@ -96,17 +98,17 @@ static bool has_wide_rows(const struct graph *g, const struct product *x, int s)
 bool fuse_is_turned(const struct graph *g, const struct product *x, int s) {
     const struct arch *m = g->cx->arch;
     const struct node *v = x->factor[s];
-    const struct turned *rate = turned_of(g, x);
+    const struct turning *turning = turning_of(g, x);
     struct tensor t;
-    if (!rate || !is_matrix_product(g, x->sum) || !tensor_of_factor(g, v, &t) || t.dtype != x->dtype[s] ||
+    if (!turning || !is_matrix_product(g, x->sum) || !tensor_of_factor(g, v, &t) || t.dtype != x->dtype[s] ||
         t.is_strided || !t.n_axes || !node_has_axis(x->sum, t.axes[t.n_axes - 1]))
         return false;
-    if (rate == &TURNED_BYTES && !has_wide_rows(g, x, s)) return false;
+    if (turning == &OF_8_BITS && !has_wide_rows(g, x, s)) return false;
     if (list_has(g->with, FUSE_SPLIT)) return true;
     double flops = 2 * nominal_size(g, x->sum->reduced, x->sum->n_reduced) * nominal_size(g, x->sum->axes, x->sum->n_axes),
-           all = arch_all_cycles(m), bytes = rate->bytes * nominal_size(g, v->axes, v->n_axes);
+           all = arch_all_cycles(m), bytes = turning->bytes * nominal_size(g, v->axes, v->n_axes);
     if (node_is_constant(g, v)) return true; /* turned once */
-    return flops / (rate->as_it_lies * all) > flops / (rate->turned * all) + bytes / m->copied + SPLIT_SECONDS;
+    return flops / (turning->as_it_lies * all) > flops / (turning->turned * all) + bytes / m->copied + SPLIT_SECONDS;
 }
 
 bool fuse_has_split(const struct graph *g) {

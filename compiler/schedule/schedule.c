@@ -393,37 +393,32 @@ static bool takes_maps(const struct scheduled_graph *c) {
     return any;
 }
 
-/* Schedules proposal i, and keeps of it what the receipt says. It is taken, and true returned, if it is better than
- * what was so far; else its memory is given back. */
-static bool try_partition(struct cx *cx, const struct graph *g, int i, bool stores_factors,
+/* Schedules a proposal, and makes it the best if it is better. Of one that is not taken only what the receipt says of
+ * it is kept. False where it cannot be scheduled. */
+static bool try_partition(struct cx *cx, const struct graph *g, const struct partition *p, bool stores_factors,
     struct scheduled_graph **best, struct tried *t) {
     const struct arena_mark mark = arena_marked(&cx->arena);
-    struct scheduled_graph *c = schedule_partition(cx, g, &g->partitions[i], stores_factors);
-    if (!c && !g->partitions[i].is_optional) return false; /* what was said of it stays */
+    struct scheduled_graph *c = schedule_partition(cx, g, p, stores_factors);
+    if (!c && !p->is_optional) return false; /* what was said of it stays */
     if (c && stores_factors && !takes_maps(c)) c = NULL;
     if (c)
         *t = (struct tried){
             {c->partition->name, launches_each_time(c), fx_estimate(c), NULL}, c->seconds, c->n_launches};
-    if (c && (!*best || is_better(c, *best))) {
-        *best = c;
-        return true;
-    }
-    arena_rewind(&cx->arena, &mark);
-    return false;
+    if (c && (!*best || is_better(c, *best))) *best = c;
+    else arena_rewind(&cx->arena, &mark);
+    return c != NULL;
 }
 
 struct scheduled_graph *fx_schedule(struct cx *cx, const struct graph *g) {
     struct scheduled_graph *best = NULL;
     struct tried *all = NEW_ARRAY(&cx->arena, struct tried, g->n_partitions + 1);
-    int n = 0, *at = NEW_ARRAY(&cx->arena, int, g->n_partitions + 1);
+    int n = 0, *at = NEW_ARRAY(&cx->arena, int, g->n_partitions + 1); /* their numbers */
     if (!pins_are_met(cx, g)) return NULL;
     for (int i = 0; i < g->n_partitions; i++) {
         bool is_separate = g->partitions[i].is_separate;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;
         if (g->kernel->fuse == FUSE_REQUIRE && is_separate) continue;
-        all[n].of.name = NULL;
-        try_partition(cx, g, i, false, &best, &all[n]);
-        if (all[n].of.name) at[n++] = i;
+        if (try_partition(cx, g, &g->partitions[i], false, &best, &all[n])) at[n++] = i;
         else if (!g->partitions[i].is_optional) return NULL;
     }
     if (!contract_holds(cx, best)) return NULL;
@@ -432,7 +427,7 @@ struct scheduled_graph *fx_schedule(struct cx *cx, const struct graph *g) {
     const int wanted = wanted_launches(g->kernel);
     for (int i = 0; wanted && i < n; i++)
         if (all[i].of.n_kernels > wanted && all[i].seconds < best->seconds * WORTH_STORING)
-            try_partition(cx, g, at[i], true, &best, &all[i]);
+            try_partition(cx, g, &g->partitions[at[i]], true, &best, &all[i]);
     note_others(cx, best, all, n);
     return best;
 }

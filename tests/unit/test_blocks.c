@@ -106,7 +106,6 @@ START_TEST(no_blocks_after_errors) {
 }
 END_TEST
 
-/* What a block gives compiles in, alone with its kernel, whether or not the kernel uses it. */
 /* A label that stands in an equation alone is bound by nothing, and the search for what is bound ends all the same. */
 START_TEST(labels_of_equations_alone) {
     static const struct {
@@ -133,6 +132,7 @@ START_TEST(labels_of_equations_alone) {
 }
 END_TEST
 
+/* What a block gives compiles in, alone with its kernel, whether or not the kernel uses it. */
 START_TEST(defines_compile) {
     const char *const defines[] = {"alpha=2", "act=tanh", "unused=3"};
     char text[2048];

@@ -51,8 +51,8 @@ static const struct subject subjects[] = {
     {"kernel f(x: f16[M,K=64], w: f16[K,D=64], k: f16[T,D], v: f16[T,N]) -> y: f16[M,N] " REQUIRE
      "{ y = softmax[T]((x @ w) @ k) @ v }",
         1, 2, 1, NULL},
-    /* a factor that one launch could make as it is loaded is stored by a phase, where tensor maps then fetch it: not
-       what is given up for no gain, nor where the contract does not hold without */
+    /* a large factor that one launch could make as it is loaded is stored by a phase, where tensor maps then fetch it;
+       not where that gains little */
     {"kernel f(x: f32[M=4096,K=4096], w: bf16[K,N=4096]) -> y: bf16[M,N] " REQUIRE "{ y = bf16(x) @ w }", 1, 2, 1,
         NULL},
     {"kernel f(x: bf16[M=64,K=64], s: f32[K], w: bf16[K,N=64]) -> y: bf16[M,N] " REQUIRE "{ y = (x * s) @ w }", 1, 1, 0,
