@@ -81,12 +81,11 @@ static int bytes_of(const char *dtype) {
 }
 
 static void add_buffer(
-    struct arena *a, struct trace *t, const struct fx_buffer *b, const struct fx_env *env, const char *receipt) {
+    struct trace *t, const struct fx_buffer *b, const struct fx_env *env, const struct json_node *receipt) {
     struct trace_tensor *x = &t->tensors[t->n_tensors];
     int64_t n_bytes = 0;
     if (!fx_expr_eval(&b->bytes, env, &n_bytes) || n_bytes <= 0) return;
-    const char *dtype = b->kind != FX_BUFFER_FLAGS ? trace_buffer_dtype(a, receipt, t->job->kernel->name, b->name)
-                                                       : NULL;
+    const char *dtype = b->kind != FX_BUFFER_FLAGS ? trace_buffer_dtype(receipt, t->job->kernel->name, b->name) : NULL;
     int bytes = bytes_of(dtype);
     if (!bytes) bytes = 4, dtype = NULL;
     *x = (struct trace_tensor){.name = b->name,
@@ -101,7 +100,7 @@ static void add_buffer(
     t->n_tensors++;
 }
 
-static fx_status find_tensors(struct arena *a, struct trace *t, const char *receipt) {
+static fx_status find_tensors(struct arena *a, struct trace *t, const struct json_node *receipt) {
     const struct fx_kernel *k = t->job->kernel;
     struct fx_env env = job_env(t->job);
     t->tensors = calloc((size_t)k->n_params + (size_t)k->n_buffers + 1, sizeof *t->tensors);
@@ -110,7 +109,7 @@ static fx_status find_tensors(struct arena *a, struct trace *t, const char *rece
         if (!k->params[p].is_scalar) add_tensor(a, t, &t->job->arguments[p]);
     const struct fx_partition taken = job_partition(t->job);
     for (int b = taken.first_buffer; b < taken.first_buffer + taken.n_buffers; b++)
-        add_buffer(a, t, &k->buffers[b], &env, receipt);
+        add_buffer(t, &k->buffers[b], &env, receipt);
     return FX_OK;
 }
 
@@ -214,6 +213,12 @@ static fx_status find_launches(struct trace *t, const struct gpu *gpu) {
 
 /* ---- dataflow ---- */
 
+/* NULL: out of memory. */
+static const struct json_node *read_receipt(struct arena *a, fx_compilation *c) {
+    const char *text = fx_receipt(c, FX_FORMAT_JSON, NULL);
+    return text ? json_parse(a, text, strlen(text)) : NULL;
+}
+
 /* As it were with every operation by itself; that a spec cannot be compiled so is no failure of the trace. */
 static void find_before(struct arena *a, struct trace *t, fx_compilation **c) {
     const struct fx_kernel *k = t->job->kernel, *unfused;
@@ -227,7 +232,7 @@ static void find_before(struct arena *a, struct trace *t, fx_compilation **c) {
         if (k->extents[e].value < 0 && trace_is_own(k, e))
             r.defines[r.n_defines++] = arena_printf(a, "%s=%lld", k->extents[e].name, (long long)t->job->extents[e]);
     if (compile_request(&r, job_arch(t->job), false, c) != FX_OK) return;
-    const char *receipt = fx_receipt(*c, FX_FORMAT_JSON, NULL);
+    const struct json_node *receipt = read_receipt(a, *c);
     if (!receipt || !(unfused = fx_find_kernel(fx_get_plan(*c), k->name))) return;
     int64_t *extents = NEW_ARRAY(a, int64_t, unfused->n_extents + 1),
             *strides = NEW_ARRAY(a, int64_t, fx_stride_index(unfused->n_params, 0) + 1);
@@ -250,7 +255,7 @@ static fx_status watch(struct trace *t, struct gpu *gpu) {
     return complain(kept, kept == FX_ERR_NOMEM ? "out of memory" : "a launch was seen that the plan does not have");
 }
 
-static fx_status write_document(struct arena *a, struct trace *t, const char *receipt, const char *to) {
+static fx_status write_document(struct arena *a, struct trace *t, const struct json_node *receipt, const char *to) {
     struct fx_env env = job_env(t->job);
     fx_compilation *unfused = NULL;
     struct buf out;
@@ -265,7 +270,7 @@ static fx_status write_document(struct arena *a, struct trace *t, const char *re
 }
 
 static fx_status trace_job(struct arena *a, struct trace *t, const char *to) {
-    const char *receipt = fx_receipt(t->job->compilation, FX_FORMAT_JSON, NULL);
+    const struct json_node *receipt = read_receipt(a, t->job->compilation);
     struct gpu gpu = {0};
     fx_status status = receipt ? find_tensors(a, t, receipt) : FX_ERR_NOMEM;
     if (status == FX_ERR_NOMEM) return complain(status, "out of memory");

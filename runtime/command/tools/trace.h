@@ -6,6 +6,7 @@
 #include "command/command.h"
 #include "emu/observer.h"
 #include "base/json.h"
+#include "base/json_read.h"
 
 enum { TRACE_READ, TRACE_WRITE, TRACE_SIDES };
 enum {
@@ -114,11 +115,11 @@ fx_status trace_watch_close(struct trace_watch *w);
 void trace_release(struct trace *t);
 
 /* ---- trace_flow.c: what the receipts say ---- */
-/* The launches of k and the lines of the spec in each, from a receipt as JSON. `extents` are k's. */
+/* The launches of k and the lines of the spec in each, from a receipt, or NULL for none. `env` has k's extents. */
 struct trace_flow trace_flow_read(
-    struct arena *a, const char *receipt, const struct fx_kernel *k, const struct fx_env *env);
+    struct arena *a, const struct json_node *receipt, const struct fx_kernel *k, const struct fx_env *env);
 /* The dtype of a buffer of the kernel in the receipt, or NULL. */
-const char *trace_buffer_dtype(struct arena *a, const char *receipt, const char *kernel, const char *buffer);
+const char *trace_buffer_dtype(const struct json_node *receipt, const char *kernel, const char *buffer);
 
 /* ---- trace_json.c, trace_page.c: documents ---- */
 void trace_json(struct buf *out, const struct trace *t);
