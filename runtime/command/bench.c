@@ -12,10 +12,25 @@ static const size_t ROTATED_BYTES = 200u << 20; /* beyond any L2 cache, with roo
 static const double WARM_UP_SECONDS = 0.25;
 static const double BATCH_MICROSECONDS = 1000; /* long beside what an event costs and resolves */
 
-static double now(void) {
+double seconds_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+int launches_of_batch(double each) {
+    const double wanted = BATCH_MICROSECONDS / (each > 0.01 ? each : 0.01) + 1;
+    return wanted > MAX_BATCH ? MAX_BATCH : (int)wanted;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+double sort_for_median(double *values, int n) {
+    qsort(values, (size_t)n, sizeof *values, by_value);
+    return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
 fx_status rotation_open(const struct gpu *gpu, struct rotation *r) {
@@ -64,29 +79,19 @@ struct timing timing_of(const struct fx_test *block) {
 }
 
 fx_status warm_up(const struct gpu *gpu, struct rotation *r, fx_timer *timer, struct timing *t) {
-    double each = 0, start = now();
+    double each = 0, start = seconds_now();
     fx_status status = FX_OK;
     int batch = 1;
     if (t->warmup) status = time_batch(gpu, r, timer, (int)t->warmup, &each);
     do {
         if (status == FX_OK && !t->warmup) status = time_batch(gpu, r, timer, batch, &each);
-        double wanted = BATCH_MICROSECONDS / (each > 0.01 ? each : 0.01) + 1;
-        batch = wanted > MAX_BATCH ? MAX_BATCH : (int)wanted;
-    } while (status == FX_OK && !t->warmup && now() - start < WARM_UP_SECONDS);
+        batch = launches_of_batch(each);
+    } while (status == FX_OK && !t->warmup && seconds_now() - start < WARM_UP_SECONDS);
     if (!t->batch) t->batch = batch;
     return status;
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-void timing_close(struct timing *t) {
-    int n = t->repetitions;
-    qsort(t->us, (size_t)n, sizeof *t->us, by_value);
-    t->median = (t->us[(n - 1) / 2] + t->us[n / 2]) / 2;
-}
+void timing_close(struct timing *t) { t->median = sort_for_median(t->us, t->repetitions); }
 
 static void print_resources(const struct gpu *gpu) {
     const struct job *job = gpu->job;

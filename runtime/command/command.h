@@ -322,6 +322,10 @@ fx_status check_quietly(const struct job *job, const struct gpu *gpu);
 
 /* ---- bench.c: times by device events ---- */
 enum { MAX_REPETITIONS = 50, MAX_SETS = 64 };
+double seconds_now(void); /* of a clock that no one sets */
+int launches_of_batch(double each); /* a batch of launches of so many microseconds is long beside what an event costs */
+/* The median of n >= 1 values, which it leaves in ascending order. */
+double sort_for_median(double *values, int n);
 struct rotation { /* copies of the arguments, launched in turn, so that no launch finds its own in L2 */
     struct device_set sets[MAX_SETS];
     int n_sets, next;

@@ -5,21 +5,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "command/tune.h"
 #include "lib/tuning.h"
 
-enum { DEFAULT_MOST = 16, DEFAULT_BUDGET = 20, LEAST_ROUNDS = 3, MOST_BATCH = 4096 };
-static const double BATCH_US = 1000; /* long beside what an event costs and resolves */
+enum { DEFAULT_MOST = 16, DEFAULT_BUDGET = 20, LEAST_ROUNDS = 3 };
 static const double HOPELESS = 1.5;  /* times the fastest: timed no further */
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 struct fx_partition partition_of(const struct tuning *t, const struct way *w) {
     return fx_get_partition(t->job->kernel, w->partition);
@@ -166,7 +158,7 @@ static fx_status compile_ways(struct tuning *t, const struct gpu *gpu, double st
         memset(wanted, 0, n * sizeof *wanted);
         for (; next < t->n_ways && n_wanted < (n_at_once < 1 ? 1 : n_at_once); next++) {
             struct way *w = &t->ways[next];
-            if (w->is_open && next && !w->is_plans && now() - start > t->budget / 2)
+            if (w->is_open && next && !w->is_plans && seconds_now() - start > t->budget / 2)
                 w->is_open = false, w->why_not = "the budget was used up";
             for (int i = 0; w->is_open && i < partition_of(t, w).n_launches; i++) {
                 int number = variant_of(t, w, i)->number;
@@ -247,18 +239,13 @@ static fx_status check_ways(struct tuning *t, const struct gpu *gpu, const struc
 
 /* ---- times ---- */
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void take_median(struct way *w) {
     double sorted[MAX_ROUNDS];
     int n = w->n_rounds;
     if (!n) return;
     memcpy(sorted, w->us, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
-    w->least = sorted[0], w->median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+    w->median = sort_for_median(sorted, n);
+    w->least = sorted[0];
 }
 
 static fx_status time_way(
@@ -268,8 +255,7 @@ static fx_status time_way(
     if (status != FX_OK) return gpu_failed(status, "cannot take this variant");
     if (!w->batch) {
         status = time_batch(gpu, r, timer, 2, &each);
-        double wanted = BATCH_US / (each > 0.01 ? each : 0.01) + 1;
-        w->batch = wanted > MOST_BATCH ? MOST_BATCH : (int)wanted;
+        w->batch = launches_of_batch(each);
     }
     if (status == FX_OK) status = time_batch(gpu, r, timer, w->batch, &w->us[w->n_rounds]);
     if (status == FX_OK) w->n_rounds++;
@@ -290,7 +276,7 @@ static void drop_hopeless(struct tuning *t) {
 static fx_status time_rounds(
     struct tuning *t, const struct gpu *gpu, struct rotation *r, fx_timer *timer, double until) {
     fx_status status = FX_OK;
-    for (int round = 0; status == FX_OK && round < MAX_ROUNDS && (!round || now() < until); round++) {
+    for (int round = 0; status == FX_OK && round < MAX_ROUNDS && (!round || seconds_now() < until); round++) {
         say_progress(t, "timed in round", round + 1, MAX_ROUNDS);
         for (int i = 0; status == FX_OK && i < t->n_ways; i++) {
             struct way *w = &t->ways[(i + round) % t->n_ways];
@@ -419,7 +405,7 @@ static fx_status tune_ways(struct tuning *t, struct gpu *gpu, double start) {
     end_progress();
     for (int i = 0; i < t->n_ways; i++) t->n_timed += t->ways[i].median > 0;
     qsort(t->ways, (size_t)t->n_ways, sizeof *t->ways, by_time);
-    t->seconds = now() - start;
+    t->seconds = seconds_now() - start;
     return status == FX_OK ? checked : status;
 }
 
@@ -464,7 +450,7 @@ static fx_status tune_on_gpu(struct tuning *t, double start) {
 static fx_status tune_request(struct request *r, const struct machine *machine, struct tuning *t) {
     static const struct limits nothing = {-1, -1}; /* beyond which all is: no argument is drawn */
     struct job job;
-    const double start = now();
+    const double start = seconds_now();
     if (t->is_plan_only) r->most = &nothing;
     fx_status status = job_open(r, machine, false, &job);
     if (status != FX_OK) return status;

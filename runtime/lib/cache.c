@@ -76,10 +76,9 @@ bool cache_trusts(const struct stat *s, char *why_not, size_t size) {
     return false;
 }
 
-/* Every folder of the path that is not there; what goes wrong shows when the last is opened. */
-static void make_folders(const char *path) {
+void make_folders(const char *path, const char *end) {
     char part[PATH_MAX];
-    for (const char *at = path; *at && (at = strchrnul(at + 1, '/')); ) {
+    for (const char *at = path; at < end && (at = strchrnul(at + 1, '/')) <= end;) {
         snprintf(part, sizeof part, "%.*s", (int)(at - path), path);
         (void)mkdir(part, FOLDER_MODE);
     }
@@ -106,7 +105,7 @@ void cache_open(struct cache *c, bool is_computed) {
     atomic_init(&c->has_grown, false);
     read_limit(c);
     if (!find_path(c)) return;
-    if (is_computed) make_folders(c->path);
+    if (is_computed) make_folders(c->path, strchr(c->path, 0));
     open_folder(c);
     if (c->folder >= 0) nvrtc_foresee(c->library, &c->major, &c->minor);
 }

@@ -49,6 +49,9 @@ void cache_close(struct cache *c);
 /* Whether nobody but this process's user and root can have written what `s` is about; says why not. */
 bool cache_trusts(const struct stat *s, char *why_not, size_t size);
 
+/* Makes every folder of the path up to `end`; what goes wrong shows when something in the last is opened. */
+void make_folders(const char *path, const char *end);
+
 /* ---- cache_entry.c ---- */
 struct cache_key { /* everything an image depends on; compared in full */
     const char *source, *file; /* as NVRTC gets them */

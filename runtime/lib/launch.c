@@ -140,10 +140,6 @@ static int map_dtype(const struct fx_map *m) {
                                  : TENSOR_MAP_TF32;
 }
 
-/* A map of a tensor without elements is left as it is: nothing is copied by it. So is one of an output that lies at no
- * multiples of 16 bytes: the entries that store by it need these, others do not read it. Strides are in bytes; where an
- * axis has one element any stride will do that the driver takes. The L2 cache is let fetch 256 bytes at a time where
- * rows begin at multiples of them; else most of what it fetched would be of no use. */
 /* The corners of the box of pixels: from the tensor's own ends. */
 static bool find_corners(
     const struct fx_map *m, const struct fx_env *env, const uint64_t *extents, int *lower, int *upper) {
@@ -155,6 +151,10 @@ static bool find_corners(
     return true;
 }
 
+/* A map of a tensor without elements is left as it is: nothing is copied by it. So is one of an output that lies at no
+ * multiples of 16 bytes: the entries that store by it need these, others do not read it. Strides are in bytes; where an
+ * axis has one element any stride will do that the driver takes. The L2 cache is let fetch 256 bytes at a time where
+ * rows begin at multiples of them; else most of what it fetched would be of no use. */
 static fx_status encode_map(const fx_prepared *p, const struct fx_map *m, uint64_t address, const struct fx_env *env,
     struct cuda_tensor_map *out) {
     enum { ALIGN = 16, FETCHED = 256 };

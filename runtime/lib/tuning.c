@@ -8,12 +8,10 @@
 #include "lib/tuning.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { OK = 0, ROW = 100, DONE = 101 };                             /* of sqlite3.h */
 enum { OPEN_READONLY = 1, OPEN_READWRITE = 2, OPEN_CREATE = 4 };    /* likewise */
@@ -50,17 +48,6 @@ static const char schema[] =
     "partition TEXT, entries TEXT NOT NULL, us REAL, plans_us REAL, predicted_us REAL, tuned_at TEXT, "
     "PRIMARY KEY(kernel_hash, device, extents, version))";
 
-static void make_folder(const char *path) {
-    char folder[1024];
-    snprintf(folder, sizeof folder, "%s", path);
-    for (char *s = folder + 1; *s; s++) {
-        if (*s != '/') continue;
-        *s = 0;
-        mkdir(folder, 0700); /* what goes wrong shows when the file is opened */
-        *s = '/';
-    }
-}
-
 static bool run(void *db, const char *sql) { return sqlite.sqlite3_exec(db, sql, NULL, NULL, NULL) == OK; }
 
 static int64_t number_of(void *db, const char *sql) {
@@ -84,7 +71,7 @@ static void *open_database(const char *path, bool writes, char *why_not, size_t 
     *why_not = 0;
     pthread_once(&sqlite_once, find_sqlite);
     if (*sqlite_missing) return snprintf(why_not, size, "%s", sqlite_missing), NULL;
-    if (writes) make_folder(path);
+    if (writes && strchr(path, '/')) make_folders(path, strrchr(path, '/'));
     int code = sqlite.sqlite3_open_v2(path, &db, writes ? OPEN_READWRITE | OPEN_CREATE : OPEN_READONLY, NULL);
     if (code == OK) sqlite.sqlite3_busy_timeout(db, WAIT_MILLISECONDS);
     if (code == OK) sqlite.sqlite3_progress_handler(db, MOST_STEPS, stop, NULL);
