@@ -520,13 +520,6 @@ static const char *name_stored(struct proposer w) {
                       : "stored";
 }
 
-/* By node: whether it is the same at every launch. */
-static const bool *constants_of(const struct graph *g) {
-    bool any = false;
-    for (int i = 0; i < g->kernel->n_params; i++) any |= g->kernel->params[i].is_const;
-    return any ? graph_constants(g) : NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-}
-
 /* Returns whether some reduction is walked by threads within a row program's own. */
 static bool propose(const struct graph *g, struct graph *out, struct proposer w) {
     struct fuser f = {.g = g,
@@ -539,7 +532,7 @@ static bool propose(const struct graph *g, struct graph *out, struct proposer w)
         .inner = w.inner,
         .splits = w.splits,
         .keeps = w.keeps,
-        .constants = constants_of(g)};
+        .constants = graph_constants(g)};
     const struct partition like = {.name = w.name,
         .has_rows = w.rows,
         .is_separate = !w.epilogues,

@@ -36,9 +36,12 @@ static bool are_fixed(const bool *is_fixed, const int *axes, int n) {
 }
 
 bool *graph_constants(const struct graph *g) {
-    const bool *is_fixed = find_fixed(g);
     bool *reads = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), /* a `const` parameter, */
-        *is_constant = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1); /* and nothing that is none: or just that */
+        *is_constant, has_const = false;                          /* and nothing that is none: or just that */
+    for (int i = 0; i < g->kernel->n_params; i++) has_const |= g->kernel->params[i].is_const;
+    if (!has_const) return reads;
+    const bool *is_fixed = find_fixed(g);
+    is_constant = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         bool has_axis = n->kind == N_INDEX || n->kind == N_SIZE || n->kind == N_SCAN || n->kind == N_SHARE;
@@ -55,11 +58,7 @@ bool *graph_constants(const struct graph *g) {
     return is_constant;
 }
 
-bool node_is_constant(const struct graph *g, const struct node *n) {
-    bool has_const = false;
-    for (int i = 0; i < g->kernel->n_params; i++) has_const |= g->kernel->params[i].is_const;
-    return has_const && graph_constants(g)[n->id];
-}
+bool node_is_constant(const struct graph *g, const struct node *n) { return graph_constants(g)[n->id]; }
 
 bool *partition_once(const struct graph *g, const struct partition *p, const bool *never) {
     const bool *is_constant = graph_constants(g);

@@ -128,12 +128,16 @@ static double wanted_slices(const struct arch *m, double rows, double cols, doub
     return wanted > 1 ? up(depth, SLICE_STEP * (int)up(up(depth, (int)wanted), SLICE_STEP)) : 1;
 }
 
-/* Whether rows of a factor of 16-bit floats, as it lies in memory, are known to be no multiple of 16 bytes. */
-static bool has_odd_rows(const struct graph *g, const struct node *n) {
-    enum { CHUNK = 8 };
-    if (n->kind != N_INPUT || fx_dtype_bits(stored_dtype(g, n)) != 16) return false;
-    const struct param *p = &g->kernel->params[n->param];
-    return p->n_axes && g->kernel->axes[p->axes[p->n_axes - 1]].extent % CHUNK > 0;
+/* Whether rows of a tensor are known to be no multiple of 16 bytes. */
+static bool has_odd_rows(const struct graph *g, const struct param *p) {
+    const int64_t extent = p->n_axes ? g->kernel->axes[p->axes[p->n_axes - 1]].extent : -1;
+    return extent > 0 && extent * fx_dtype_bits(p->dtype) / 8 % 16;
+}
+
+/* Likewise of a factor of 16-bit floats, as it lies in memory. */
+static bool is_odd(const struct graph *g, const struct node *n) {
+    const struct param *p = n->kind == N_INPUT ? &g->kernel->params[n->param] : NULL;
+    return p && fx_dtype_bits(p->dtype) == 16 && has_odd_rows(g, p);
 }
 
 /* Whether an output with the labels of contraction n has rows that are no multiple of 16 bytes, which no cluster
@@ -141,9 +145,7 @@ static bool has_odd_rows(const struct graph *g, const struct node *n) {
 static bool stores_odd_rows(const struct graph *g, const struct node *n) {
     for (int i = 0; i < g->kernel->n_params; i++) {
         const struct param *p = &g->kernel->params[i];
-        if (!p->is_output || !p->n_axes || !nodes_same_axes(p->axes, p->n_axes, n->axes, n->n_axes)) continue;
-        const int64_t extent = g->kernel->axes[p->axes[p->n_axes - 1]].extent;
-        if (extent > 0 && extent * fx_dtype_bits(p->dtype) / 8 % 16) return true;
+        if (p->is_output && nodes_same_axes(p->axes, p->n_axes, n->axes, n->n_axes) && has_odd_rows(g, p)) return true;
     }
     return false;
 }
@@ -175,7 +177,7 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
     double rate = flops_a_cycle(g, n, wider),
            whole = product_seconds(m, rows, cols, batches, depth, rate, has_clusters),
            skinny = skinny_seconds(m, rows, cols, batches, depth, bits),
-           most = 1, odd = has_odd_rows(g, c.a) || has_odd_rows(g, c.b) ? build_odd_seconds(g, n, &c, &most) : 0;
+           most = 1, odd = is_odd(g, c.a) || is_odd(g, c.b) ? build_odd_seconds(g, n, &c, &most) : 0;
     if (odd > whole) whole = odd;
     double best = WORTH * (whole < skinny ? whole : skinny);
     int64_t extent = g->kernel->axes[k].extent;

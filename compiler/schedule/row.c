@@ -338,12 +338,18 @@ static bool has_few_rows(const struct graph *g, const struct scheduled *s, int v
            cols >= PARTS * 64.0;
 }
 
+/* Stages, each a launch of rows in parts, that read elements. */
+static int n_reading(const struct row_program *x) {
+    int n = 0;
+    for (int i = 0; i < x->n_stages; i++) n += row_stage_reads(x, &x->stages[i]);
+    return n;
+}
+
 /* How many parts: a few blocks for each SM, since in launches that read elements every block adds up all parts of the
  * sums before; more where only results are left to compute. */
 static void choose_parts(const struct graph *g, struct scheduled *s) {
     const struct row_program *x = s->row;
-    int reading = 0;
-    for (int i = 0; i < x->n_stages; i++) reading += row_stage_reads(x, &x->stages[i]);
+    const int reading = n_reading(x);
     bool is_fixed = true;
     for (int i = 0; i < x->rows.n; i++) is_fixed &= g->kernel->axes[x->rows.axes[i]].extent >= 0;
     for (int i = 0; i < s->n_configs; i++)
@@ -464,9 +470,7 @@ void schedule_row_price(const struct graph *g, const struct partition *p, struct
     double lanes = x->is_along_rows ? 8 : 8 * (s->configs[0].is_aligned ? s->configs[0].vector : 1);
     double padded = cols < lanes ? lanes : cols; /* lanes without an element idle */
     double ops = rows * (padded * element_ops(g, p, s) * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
-    int reading = 0;
-    for (int i = 0; i < x->n_stages; i++) reading += row_stage_reads(x, &x->stages[i]);
-    if (s->parts) s->bytes *= reading;
+    if (s->parts) s->bytes *= n_reading(x);
     const struct arch *m = g->cx->arch;
     const struct config *f = config_for(s, rows, cols, m->sms);
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE);

@@ -153,9 +153,13 @@ static const bool *needed_by(const struct graph *g, const struct scheduled *s) {
                                           : NEW_ARRAY(&g->cx->arena, bool, g->n_nodes);
 }
 
-/* The sums of all parts of a sum by key. */
-static void add_parts(struct bytes *b, const struct scheduled *s) {
+/* The sums of all parts that n passes leave for later ones. */
+static void add_parts(struct bytes *b, const struct scheduled *s, int n_passes) {
     struct terms parts = {.a = b->arena};
+    if (!s->bins) {
+        bytes_add(b, s->row->rows.axes, s->row->rows.n, (int64_t)n_passes * s->parts * s->row->part_words * 32);
+        return;
+    }
     bins_parts(&parts, b->kernel, s->bins, &s->row->rows);
     put_tensor(b, s->row->rows.axes, s->row->rows.n, s->bins->words * 32ll);
     for (int i = 0; i < parts.n; i++) push(b, parts.t[i].op, parts.t[i].v);
@@ -174,19 +178,14 @@ struct fx_expr traffic_read(const struct graph *g, const struct partition *p, co
     if (s->group->contraction) visit(&r, s->group->contraction);
     for (int i = 0; i < s->group->n_stores; i++) visit(&r, store_element(g, s->group, &s->group->stores[i]));
     for (int i = 0; i < r.n; i++) put_read(&b, &r.reads[i]);
-    /* Of rows in parts, the sums of the passes before. */
-    if (s->bins && s->pass) add_parts(&b, s);
-    else if (s->parts && s->pass)
-        bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->pass * s->parts * s->row->part_words * 32);
+    if (s->pass) add_parts(&b, s, s->pass);
     return bytes_done(&b);
 }
 
 struct fx_expr traffic_written(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     struct bytes b = {.arena = &g->cx->arena, .kernel = g->kernel};
-    if (s->bins && s->parts && !s->pass) add_parts(&b, s);
-    if (s->bins && s->parts && !s->pass) return bytes_done(&b);
-    if (s->parts && s->pass + 1 < s->row->n_stages) {
-        bytes_add(&b, s->row->rows.axes, s->row->rows.n, (int64_t)s->parts * s->row->part_words * 32);
+    if (s->parts && s->pass + 1 < (s->bins ? 2 : s->row->n_stages)) {
+        add_parts(&b, s, 1);
         return bytes_done(&b);
     }
     for (int i = 0; i < s->group->n_stores; i++) {
