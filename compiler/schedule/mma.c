@@ -1,5 +1,5 @@
 /* The gemm driver over the mma engine: mma.sync of f16 and bf16, of f32 rounded to tf32 where the spec allows it, of
- * 8-bit integers, and of f64 on sm_90a. */
+ * 8-bit integers, and of f64 on sm_90 and sm_90a. */
 #include "schedule/computed.h"
 #include "schedule/skinny.h"
 
@@ -98,7 +98,7 @@ static const char *product_of(const struct graph *g, const struct scheduled *s, 
     enum fx_dtype a = s->gemm.a_dtype, b = s->gemm.b_dtype;
     *kind = a == FX_F64 ? KIND_64 : a == FX_F32 ? KIND_32 : fx_is_integer(a) ? KIND_8 : KIND_16;
     if (*kind == KIND_64)
-        return b == FX_F64 && g->cx->arch->has_wgmma && g->kernel->precision != PRECISION_FMA ? "fx_mma_64" : NULL;
+        return b == FX_F64 && g->cx->arch->has_mma_f64 && g->kernel->precision != PRECISION_FMA ? "fx_mma_64" : NULL;
     if (fx_is_integer(a) && fx_is_integer(b) && fx_dtype_bits(a) == 8 && fx_dtype_bits(b) == 8)
         return product_of_bytes(g, a, b);
     if (a == b && (a == FX_F16 || a == FX_BF16))
@@ -121,7 +121,7 @@ bool schedule_mma_configure(
     const char *multiplied = product_of(g, s, &kind);
     if (!multiplied)
         return *why_not = arena_printf(&g->cx->arena,
-                   "it multiplies f16, bf16, 8-bit integers, f64 on sm_90a and, with `precision: tf32`, f32; "
+                   "it multiplies f16, bf16, 8-bit integers, f64 on sm_90 and, with `precision: tf32`, f32; "
                    "the operands are %s and %s",
                    fx_dtype_name(s->gemm.a_dtype), fx_dtype_name(s->gemm.b_dtype)),
                false;
