@@ -27,7 +27,7 @@ const char *address_product(struct arena *a, const char *const *names, const int
 static const char *divisor(
     struct arena *a, const char *const *names, const struct flat_index *f, int first, int last) {
     const char *s = address_group(a, address_product(a, names, f->labels->axes + first, last - first + 1), " ");
-    return f->is_int ? arena_printf(a, "(int)%s", s) : s;
+    return f->type ? arena_printf(a, "(%s)%s", f->type, s) : s;
 }
 
 const char *address_part(struct arena *a, const char *const *names, const struct flat_index *f, int first, int last) {

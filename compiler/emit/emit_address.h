@@ -8,7 +8,7 @@
 struct flat_index { /* one index over several labels */
     const struct axis_list *labels;
     const char *var; /* its C expression */
-    bool is_int;     /* it and what it is divided by fit an int: dividing 32 bits is several times faster */
+    const char *type; /* that it and what it is divided by fit: dividing 32 bits is several times faster; NULL: 64 */
 };
 
 const char *address_tensor(const struct launch *l, const struct tensor *t); /* "x_" */

@@ -15,7 +15,7 @@
 
 /* Gives every label of l its index: by name where it has to be computed. */
 static void bind_labels(struct body *b, struct scope *p, const struct axis_list *l, const char *var) {
-    const struct flat_index f = {.labels = l, .var = var, .is_int = b->is_gemm};
+    const struct flat_index f = {.labels = l, .var = var, .type = b->is_gemm ? "int" : NULL};
     for (int i = 0; i < l->n; i++) {
         const char *index = address_part(arena(b), b->l->axis_names, &f, i, i);
         p->at[l->axes[i]] = index;
@@ -294,7 +294,7 @@ static void emit_chunks(struct body *b, struct scope *row) {
         const struct chunk *c = &b->chunks[i];
         struct node *n = c->access;
         const struct tensor *t = &c->tensor;
-        const struct flat_index f = {.labels = &b->along, .var = b->along_var, .is_int = b->is_gemm};
+        const struct flat_index f = {.labels = &b->along, .var = b->along_var, .type = b->is_gemm ? "int" : NULL};
         const char *inside, *times = c->step > 1 ? arena_printf(arena(b), " * %d", c->step) : "";
         if (c->owner == i) {
             const char *name = b->chunk_arrays[i] = emit_local(b->w.names, n);

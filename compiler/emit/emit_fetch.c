@@ -17,7 +17,7 @@ const char *body_step(struct body *b, const struct tensor *t, int i) {
 /* Adds what the flattened index `var` over the labels of l contributes to an offset into t. */
 void body_add_index(
     struct body *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
-    const struct flat_index f = {.labels = l, .var = var, .is_int = b->is_gemm};
+    const struct flat_index f = {.labels = l, .var = var, .type = b->is_gemm ? "int" : NULL};
     for (int i = 0, last; i < l->n; i = last + 1) { /* labels that t has adjacent are one index */
         int at = tensor_axis(t, l->axes[last = i]);
         if (at < 0) continue;

@@ -39,7 +39,7 @@ static const char *poly_text(const struct operand_place *b, const struct tensor 
 /* Adds what the flattened index `var` over the labels of l contributes to an offset into t. */
 static void add_index(
     const struct operand_place *b, struct buf *s, const struct tensor *t, const struct axis_list *l, const char *var) {
-    const struct flat_index f = {.labels = l, .var = var, .is_int = true};
+    const struct flat_index f = {.labels = l, .var = var, .type = "int"};
     const char *steps[MAX_AXES];
     bool is_run = true;
     for (int i = 0; i + 1 < l->n; i++) is_run &= are_adjacent(b->g, t, l->axes[i], l->axes[i + 1]);
@@ -108,7 +108,7 @@ static void emit_copied(struct operand_place *b, const struct operand *operands,
 
 /* The number of the slice at `batch`, and how long slices are. */
 static const char *slice_index(const struct operand_place *b, const struct cut *c) {
-    const struct flat_index f = {&b->shape->batch, "batch", true};
+    const struct flat_index f = {&b->shape->batch, "batch", "int"};
     int label = find_label(f.labels, c->number);
     return address_factor(arena(b), b->axes, &f, label, label);
 }
@@ -132,7 +132,7 @@ static void emit_map_axes(struct operand_place *b, const struct operand *operand
             slice_size(b, cut));
     for (int d = 0; d < n; d++) {
         const char *var = axes[d].is_outer ? "ko" : "batch";
-        const struct flat_index f = {map_axis_labels(b->shape, b->segment, &axes[d]), var, true};
+        const struct flat_index f = {map_axis_labels(b->shape, b->segment, &axes[d]), var, "int"};
         buf_printf(&s, "      at[%d] = %s;\n", MAP_INNER + d,
             axes[d].label < 0 ? var : address_part(arena(b), b->axes, &f, axes[d].label, axes[d].label));
     }
@@ -146,7 +146,7 @@ static void add_term(struct buf *s, const char *text) { buf_printf(s, "%s%s", s-
 
 /* How far beside its place a pixel is read along a spatial axis, at `ko`. */
 static const char *offset_text(const struct operand_place *b, const struct window *w, const struct spatial *x) {
-    const struct flat_index f = {&b->segment->k_outer, "ko", true};
+    const struct flat_index f = {&b->segment->k_outer, "ko", "int"};
     const struct window_axis *axis = &w->axes[x->position];
     struct buf s;
     buf_init(&s, arena(b));
@@ -163,7 +163,7 @@ static const char *offset_text(const struct operand_place *b, const struct windo
 
 /* Loads a column by a tensor map in im2col mode: channels, the pixel at which it begins, the offset of all. */
 static void emit_im2col(struct operand_place *b, const struct operand *o) {
-    const struct flat_index f = {b->mn, "mn", true};
+    const struct flat_index f = {b->mn, "mn", "int"};
     const struct window *w = o->window;
     struct im2col c;
     const char *ignored;
@@ -206,7 +206,7 @@ static void emit_stored(struct operand_place *b, int number, int first_map) {
     buf_line(b->out, "    static constexpr int MAP = %d, RANK = %d;  // which of the tensor maps, and its",
         first_map + number, MAP_INNER + n);
     for (int d = 0; d < n; d++) {
-        const struct flat_index f = {map_axis_labels(b->shape, NULL, &axes[d]), "batch", true};
+        const struct flat_index f = {map_axis_labels(b->shape, NULL, &axes[d]), "batch", "int"};
         buf_printf(&s, "      at[%d] = %s;\n", MAP_INNER + d,
             axes[d].label < 0 ? f.var : address_part(arena(b), b->axes, &f, axes[d].label, axes[d].label));
     }

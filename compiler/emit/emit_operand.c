@@ -78,7 +78,7 @@ static const char *available(struct values *w, const struct scope *p, const stru
 
 /* Gives every label of l its index, by name where it has to be computed. */
 static void bind(struct maker *b, struct scope *p, const struct axis_list *l, const char *var, const char *prefix) {
-    const struct flat_index f = {.labels = l, .var = var, .is_int = true};
+    const struct flat_index f = {.labels = l, .var = var, .type = "int"};
     for (int i = 0; i < l->n; i++) {
         const char *index = address_part(arena(b), b->at->axes, &f, i, i);
         p->at[l->axes[i]] = index;

@@ -40,8 +40,8 @@ static const char *member(struct rows *b, const struct node *n) { return emit_me
 /* The element of t at a row and a column. */
 static const char *element(struct rows *b, const struct tensor *t, const char *row, const char *col) {
     const struct flat_index f[] = {
-        {.labels = &b->x->rows, .var = row},
-        {.labels = &b->x->cols, .var = col},
+        {.labels = &b->x->rows, .var = row, .type = "index"},
+        {.labels = &b->x->cols, .var = col, .type = "index"},
     };
     struct buf s;
     buf_init(&s, arena(b));
@@ -51,7 +51,7 @@ static const char *element(struct rows *b, const struct tensor *t, const char *r
 }
 
 static void bind(struct rows *b, struct scope *p, const int *axes, int n, const struct axis_list *l, const char *var) {
-    const struct flat_index f = {.labels = l, .var = var};
+    const struct flat_index f = {.labels = l, .var = var, .type = "index"};
     for (int i = 0; i < n; i++) {
         int at = find_label(l, axes[i]);
         p->at[axes[i]] = at < 0 ? "0" : address_factor(arena(b), b->l->axis_names, &f, at, at);
@@ -408,8 +408,8 @@ static void emit_sides_type(struct rows *b) {
 /* The address of V columns of a run's sums. */
 static const char *side_address(struct rows *b, const struct tensor *t) {
     const struct flat_index f[] = {
-        {.labels = &b->x->runs, .var = "run"},
-        {.labels = &b->x->cols, .var = "col"},
+        {.labels = &b->x->runs, .var = "run", .type = "index"},
+        {.labels = &b->x->cols, .var = "col", .type = "index"},
     };
     struct buf s;
     buf_init(&s, arena(b));
@@ -453,7 +453,7 @@ static const char *put_side(struct rows *b, const struct store *s) {
 
 static void emit_sides(struct rows *b) {
     const int last = b->x->rows.n - 1;
-    const struct flat_index all = {.labels = &b->x->runs, .var = "run"};
+    const struct flat_index all = {.labels = &b->x->runs, .var = "run", .type = "index"};
     const char *extent = address_product(arena(b), b->l->axis_names, &b->x->rows.axes[last], 1);
     buf_line(b->w.out, "  FX_DEVICE index runs() const { return (index)%s; }",
         address_product(arena(b), b->l->axis_names, b->x->runs.axes, b->x->runs.n));
@@ -629,10 +629,13 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     if (l->kernel->parts) { /* sums of a pass over one part of a row, or what it adds to a running sum */
         buf_line(b.w.out, "  FX_DEVICE int parts() const { return fx_row_parts<%d, %d, %d>(rows()); }",
             l->kernel->parts, l->kernel->part_blocks, l->kernel->part_rows);
+        /* what blocks read beside each other lies so: parts of one row, or rows of one part */
+        const char *where = b.x->is_along_rows
+                                ? arena_printf(a, "((long long)pass * %d + part) * rows() + row", l->kernel->parts)
+                                : arena_printf(a, "((long long)pass * rows() + row) * %d + part", l->kernel->parts);
         buf_line(b.w.out,
-            "  FX_DEVICE unsigned *partial(int pass, index row, int part) const { "
-            "return %s + (((long long)pass * rows() + row) * %d + part) * %d; }",
-            l->buffer_names[c->partition->n_buffers + l->kernel->partial], l->kernel->parts, b.x->part_words);
+            "  FX_DEVICE unsigned *partial(int pass, index row, int part) const { return %s + (%s) * %d; }",
+            l->buffer_names[c->partition->n_buffers + l->kernel->partial], where, b.x->part_words);
     }
     emit_held(&b, "frag", "what V adjacent elements hold for the passes", b.x->held, b.x->n_held, true);
     emit_held(&b, "tail", "what the last pass alone reads of them", b.x->tail, b.x->n_tail, false);

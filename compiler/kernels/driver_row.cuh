@@ -95,6 +95,8 @@ struct fx_row_share {
   static constexpr int WITHIN = ACROSS < 32 && 32 % ACROSS == 0 ? LANES < 32 / ACROSS ? LANES : 32 / ACROSS : 1, GROUPS = LANES / WITHIN;  // ALONG_ROWS: lanes of a row in a warp, and such groups
   static constexpr int SETS = ALONG_ROWS ? GROUPS * ROWS : 64;                                                                         // of sums in shared memory
   static constexpr bool SCANS_DOWN = ALONG_ROWS && PROBLEM::SCANS > 0, AHEAD = SCANS_DOWN && !RESIDENT;
+  static constexpr index ROUND = CHUNKS * LANES * STEP;                      // elements of a row that are read at once
+  static constexpr bool HAS_WHOLE = !RESIDENT && PROBLEM::SCANS == 0;        // rounds of which all exist are taken by themselves
   const PROBLEM &p;                              // the problem
   const index cols;                              // elements of a row
   index begin, end;                              // those of the part at hand
@@ -123,12 +125,14 @@ struct fx_row_share {
     end = begin + size < cols ? (index)(begin + size) : cols;
   }
 
+  // IS_WHOLE: all chunks from `first` on exist; a row that does not is read where the first one is
+  template <bool IS_WHOLE = false>
   FX_DEVICE void fetch(frag (&to)[CHUNKS], index first) const {
 #pragma unroll
     for (int c = 0; c < CHUNKS; ++c) {
       to[c] = frag{};
       if constexpr (!__is_empty(frag))
-        if (has(col(first, c))) p.fetch(to[c], row, col(first, c));
+        if (IS_WHOLE || has(col(first, c))) p.fetch(to[c], row, col(first, c));
     }
   }
   // the chunks of the next round, fetched while lanes wait for each other
@@ -405,32 +409,41 @@ struct fx_row_share {
     }
   }
 
-  // pass P, over the part at hand
+  // pass P, over the part at hand: rounds of which all chunks exist look for no end, so that addresses are computed once
   template <int P, bool IS_FETCHED = false, class SUM>
   FX_DEVICE void fold(SUM (&a)[SUMS]) {
     typename PROBLEM::template scans<SUMS> carry;
     start_scans<0, P>(carry);
     if (AHEAD) fetch(f, begin);
+    index first = begin;
+    if constexpr (HAS_WHOLE) {
 #pragma unroll 1
-    for (index first = begin; first < end; first += CHUNKS * LANES * STEP) {
-      if (!AHEAD && !IS_FETCHED && (!RESIDENT || P == 0)) fetch(f, first);
-      round_ahead next;
-      if (AHEAD) fetch(next.f, first + CHUNKS * LANES * STEP);
-      typename PROBLEM::template scans<V> sums[SCANS_DOWN ? CHUNKS : 1];
-      if constexpr (SCANS_DOWN) scan_down<P, 0>(sums, carry, first);
-#pragma unroll
-      for (int c = 0; c < CHUNKS; ++c) {
-        const index at = col(first, c);
-        if constexpr (!SCANS_DOWN) scan<P, 0>(sums[0], carry, c, at);
-        if (has(at)) {
-#pragma unroll
-          for (int v = 0; v < V; ++v)
-            p.template fold<RESIDENT, V>(fx_pass<P>(), a[ALONG_ROWS ? v : 0], f[c], sums[SCANS_DOWN ? c : 0], v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
-        }
-      }
-      if (AHEAD) turn(next);
+      for (; end - first >= ROUND; first += ROUND) fold_round<P, true, false>(a, carry, first);
+    }
+#pragma unroll 1
+    for (; first < end; first += ROUND) {
+      fold_round<P, false, IS_FETCHED>(a, carry, first);
       if (RESIDENT) break;
     }
+  }
+  template <int P, bool IS_WHOLE, bool IS_FETCHED, class SUM>
+  FX_DEVICE void fold_round(SUM (&a)[SUMS], typename PROBLEM::template scans<SUMS> &carry, index first) {
+    if (!AHEAD && !IS_FETCHED && (!RESIDENT || P == 0)) fetch<IS_WHOLE>(f, first);
+    round_ahead next;
+    if (AHEAD) fetch(next.f, first + ROUND);
+    typename PROBLEM::template scans<V> sums[SCANS_DOWN ? CHUNKS : 1];
+    if constexpr (SCANS_DOWN) scan_down<P, 0>(sums, carry, first);
+#pragma unroll
+    for (int c = 0; c < CHUNKS; ++c) {
+      const index at = col(first, c);
+      if constexpr (!SCANS_DOWN) scan<P, 0>(sums[0], carry, c, at);
+      if (IS_WHOLE || has(at)) {
+#pragma unroll
+        for (int v = 0; v < V; ++v)
+          p.template fold<RESIDENT, V>(fx_pass<P>(), a[ALONG_ROWS ? v : 0], f[c], sums[SCANS_DOWN ? c : 0], v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
+      }
+    }
+    if (AHEAD) turn(next);
   }
 
   // pass P and those after it; IS_FETCHED: what is kept of the row is there
@@ -457,7 +470,7 @@ struct fx_row_share {
     start_scans<0, P, I>(carry);
     if (AHEAD) fetch(f, begin);
 #pragma unroll 1
-    for (index first = begin; first < end; first += CHUNKS * LANES * STEP) {
+    for (index first = begin; first < end; first += ROUND) {
       if (!AHEAD) fetch(f, first);
       round_ahead next;
       if (AHEAD) fetch(next.f, first + CHUNKS * LANES * STEP);
@@ -489,10 +502,12 @@ struct fx_row_share {
       typedef decltype(p.identity(fx_pass<P>())) sum;
       sum a[SUMS];
 #pragma unroll
-      for (int s = 0; s < SUMS; ++s) {
-        a[s] = p.identity(fx_pass<P>());
-        if constexpr (P < PASS) {
-          for (int i = lane; is_inside && i < p.parts(); i += LANES) p.combine(fx_pass<P>(), a[s], fx_words<sum>::from(p.partial(P, row + s, i), 1, 0));
+      for (int s = 0; s < SUMS; ++s) a[s] = p.identity(fx_pass<P>());
+      if constexpr (P < PASS) {
+#pragma unroll 4
+        for (int i = lane; is_inside && i < p.parts(); i += LANES) {
+#pragma unroll
+          for (int s = 0; s < SUMS; ++s) p.combine(fx_pass<P>(), a[s], fx_words<sum>::from(p.partial(P, row + s, i), 1, 0));
         }
       }
       if constexpr (P == PASS) fold<P>(a);
@@ -506,43 +521,52 @@ struct fx_row_share {
     }
   }
 
-  template <class TAIL>
+  template <bool IS_WHOLE = false, class TAIL>
   FX_DEVICE void fetch_tail(TAIL &t, index at) const {
     if constexpr (!__is_empty(TAIL))
-      if (has(at)) p.fetch_tail(t, row, at);
+      if (IS_WHOLE || has(at)) p.fetch_tail(t, row, at);
   }
 
   // the last pass, which stores elements; what only it reads is under way for all chunks at once where registers allow
   FX_DEVICE void store() {
-    typedef typename PROBLEM::template tail<V> tail;
-    constexpr bool ALL = CHUNKS * sizeof(tail) <= 64;
     typename PROBLEM::template scans<SUMS> carry;
     start_scans<0, PROBLEM::PASSES>(carry);
     if (AHEAD) fetch(f, begin);
+    index first = begin;
+    if constexpr (HAS_WHOLE) {
 #pragma unroll 1
-    for (index first = begin; first < end; first += CHUNKS * LANES * STEP) {
-      tail t[ALL ? CHUNKS : 1];
-      if (!AHEAD && (!RESIDENT || PROBLEM::PASSES == 0)) fetch(f, first);
-      round_ahead next;
-      if (AHEAD) fetch(next.f, first + CHUNKS * LANES * STEP);
-#pragma unroll
-      for (int c = 0; c < (ALL ? CHUNKS : 0); ++c) {
-        t[c] = tail{};
-        fetch_tail(t[c], col(first, c));
-      }
-      typename PROBLEM::template scans<V> sums[SCANS_DOWN ? CHUNKS : 1];
-      if constexpr (SCANS_DOWN) scan_down<PROBLEM::PASSES, 0>(sums, carry, first);
-#pragma unroll
-      for (int c = 0; c < CHUNKS; ++c) {
-        const index at = col(first, c);
-        if constexpr (!SCANS_DOWN) scan<PROBLEM::PASSES, 0>(sums[0], carry, c, at);
-        if (!has(at)) continue;
-        if (!ALL) fetch_tail(t[0], at);
-        p.template store<RESIDENT, V>(f[c], t[ALL ? c : 0], sums[SCANS_DOWN ? c : 0], r, row, at);
-      }
-      if (AHEAD) turn(next);
+      for (; end - first >= ROUND; first += ROUND) store_round<true>(carry, first);
+    }
+#pragma unroll 1
+    for (; first < end; first += ROUND) {
+      store_round<false>(carry, first);
       if (RESIDENT) break;
     }
+  }
+  template <bool IS_WHOLE>
+  FX_DEVICE void store_round(typename PROBLEM::template scans<SUMS> &carry, index first) {
+    typedef typename PROBLEM::template tail<V> tail;
+    constexpr bool ALL = CHUNKS * sizeof(tail) <= 64;
+    tail t[ALL ? CHUNKS : 1];
+    if (!AHEAD && (!RESIDENT || PROBLEM::PASSES == 0)) fetch<IS_WHOLE>(f, first);
+    round_ahead next;
+    if (AHEAD) fetch(next.f, first + ROUND);
+#pragma unroll
+    for (int c = 0; c < (ALL ? CHUNKS : 0); ++c) {
+      t[c] = tail{};
+      fetch_tail<IS_WHOLE>(t[c], col(first, c));
+    }
+    typename PROBLEM::template scans<V> sums[SCANS_DOWN ? CHUNKS : 1];
+    if constexpr (SCANS_DOWN) scan_down<PROBLEM::PASSES, 0>(sums, carry, first);
+#pragma unroll
+    for (int c = 0; c < CHUNKS; ++c) {
+      const index at = col(first, c);
+      if constexpr (!SCANS_DOWN) scan<PROBLEM::PASSES, 0>(sums[0], carry, c, at);
+      if (IS_WHOLE ? !is_inside : !has(at)) continue;
+      if (!ALL) fetch_tail<IS_WHOLE>(t[0], at);
+      p.template store<RESIDENT, V>(f[c], t[ALL ? c : 0], sums[SCANS_DOWN ? c : 0], r, row, at);
+    }
+    if (AHEAD) turn(next);
   }
 
   // what teams have of the same columns, joined

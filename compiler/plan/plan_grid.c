@@ -371,7 +371,15 @@ struct fx_expr launch_prefers(
     if (l->kernel->row && f->wants_grid) {
         int from = x.n;
         terms_push(&x, FX_T_SM_COUNT, 0);
+        if (f->wants_grid != 4) {
+            terms_constant(&x, f->wants_grid % 4 ? f->wants_grid : f->wants_grid / 4);
+            terms_op(&x, FX_T_MUL);
+        }
         launch_blocks(&x, c, l, f);
+        if (f->wants_grid % 4) {
+            terms_constant(&x, 4);
+            terms_op(&x, FX_T_MUL);
+        }
         terms_op(&x, FX_T_LE);
         terms_also(&x, &n, from);
     }

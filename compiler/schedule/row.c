@@ -13,11 +13,14 @@ struct team {
     int lanes, across; /* threads on a row; rows, or vectors of rows, in a block */
     int chunks;
     bool is_resident;  /* the row stays in registers: up to lanes * chunks * V elements */
-    int suits;         /* chunks a thread has at most where it is the faster choice; 0: any number */
-    bool wants_grid;
+    int suits;         /* chunks a thread has at most where it is the faster choice; 0: any number; CACHED: as many as
+                          the L2 cache holds, of all rows under way, until they are read again */
+    bool wants_grid;   /* the faster choice only where it has a block for every SM, or as many threads as are wanted */
     bool is_spread;    /* a cluster shares the rows of a block */
     int few;           /* the faster choice only where so many times its clusters are no more than the SMs; 0: always */
 };
+
+enum { CACHED = -1 };
 
 static const struct team kept_rows[] = {
     {8, 32, 2, true, 0, false, false, 0},
@@ -33,6 +36,7 @@ static const struct team kept_rows[] = {
     {512, 1, 4, true, 0, false, false, 0},
     {512, 1, 8, true, 0, false, false, 0},
     {512, 1, 16, true, 0, false, false, 0},
+    {1024, 1, 4, false, CACHED, false, false, 0},
     {512, 1, 4, false, 0, false, true, 4},
     {512, 1, 4, false, 0, false, false, 0},
 };
@@ -49,6 +53,7 @@ static const struct team columns[] = {
     {32, 8, 8, true, 0, false, false, 0},
     {128, 4, 16, true, 0, false, false, 0},
     {256, 2, 16, true, 0, false, false, 0},
+    {256, 4, 4, false, CACHED, false, false, 0},
     {8, 32, 4, false, 0, true, false, 0},
     {32, 8, 4, false, 0, true, false, 0},
     {128, 4, 4, false, 0, true, false, 0},
@@ -60,6 +65,7 @@ static const struct team columns_read[] = {
     {8, 32, 4, false, 0, true, false, 0},
     {32, 8, 4, false, 0, true, false, 0},
     {128, 4, 4, false, 0, true, false, 0},
+    {64, 8, 8, false, 0, false, true, 8},
     {32, 8, 4, false, 0, true, true, 4},
     {256, 2, 4, false, 0, false, true, 2},
     {256, 2, 4, false, 0, false, false, 0},
@@ -140,8 +146,12 @@ enum {
     FEW_ROWS = 64,            /* rows that leave most of the GPU idle */
     MOST_WORDS = 64,          /* of registers for what a thread holds of its row */
     WORK_WORDS = 56,          /* what it computes with beside that */
+    LIGHT_WORDS = 48,         /* the same along rows that are not kept, where more blocks gain more than it loses */
     MOST_SHARED = 96 * 1024,
     SECTORS = 32,             /* bytes that lanes beside each other are to read of memory */
+    WIDE_GRID = 1024,         /* threads an SM is to have that read single elements */
+    CACHED_BYTES = 32 << 20,  /* that are found in the L2 cache when they are read again */
+    SMALLER_BLOCKS = 3,       /* of 512 threads, on an SM */
     SPREAD = 8,               /* blocks of a cluster that shares rows */
 };
 
@@ -228,6 +238,27 @@ static int smem_bytes(
     return sums < slots ? slots : sums;
 }
 
+/* Elements of a row that the L2 cache holds of all rows under way, so many of them on an SM. */
+static int cached_cols(const struct graph *g, const struct scheduled *s, int rows, int v) {
+    int bytes = 0;
+    for (int i = 0; i < s->row->n_held; i++) {
+        const struct tensor *t = &s->row->held[i];
+        bool is_of_rows = false; /* what all rows share counts once */
+        for (int a = 0; a < t->n_axes; a++) is_of_rows |= axes_have(s->row->rows.axes, s->row->rows.n, t->axes[a]);
+        bytes += is_of_rows ? bytes_of(t) : 0;
+    }
+    int cols = (int)(CACHED_BYTES / ((int64_t)g->cx->arch->sms * rows * (bytes ? bytes : 1)));
+    return cols / v * v;
+}
+
+/* How many vectors come to the 16 bytes that others take at once. */
+static int short_vectors(const struct row_program *x, int v) {
+    int bytes = 16;
+    for (int i = 0; i < x->n_held; i++)
+        if (v * bytes_of(&x->held[i]) < bytes) bytes = v * bytes_of(&x->held[i]);
+    return 16 / bytes < 4 ? 16 / bytes : 4;
+}
+
 static void add_config(
     const struct graph *g, struct scheduled *s, const struct team *t, int v, bool is_aligned, bool is_small) {
     struct arena *a = &g->cx->arena;
@@ -236,8 +267,11 @@ static void add_config(
     int chunks = t->chunks, words = chunk_words(x, v), step = x->is_along_rows ? 1 : v;
     if (x->is_along_rows && x->n_scans) words = scan_chunk_words(x, v);
     if (x->run && t->is_resident) words += run_words(g, s->group, v);
-    if (t->is_spread && (!m->has_wgmma || !is_aligned || x->n_scans || s->block)) return;
-    if (v == 1 && !x->is_along_rows && !x->run) chunks *= 4; /* as many elements a thread as with vectors */
+    if (t->is_spread && (!m->has_wgmma || x->n_scans || s->block)) return;
+    if (v == 1 && !x->run && !(x->is_along_rows && (x->n_scans || t->is_resident || s->parts)))
+        chunks *= 4; /* as many elements a thread as with vectors */
+    else if (!t->is_resident && !x->is_along_rows && !x->run && !x->n_scans && !s->parts)
+        chunks *= short_vectors(x, v);
     while (chunks > 1 && chunks * words > MOST_WORDS) chunks /= 2;
     if (t->is_resident && chunks * words > 2 * MOST_WORDS) return;
     int kept = t->lanes * chunks * step * (t->is_spread ? SPREAD : 1);
@@ -249,22 +283,27 @@ static void add_config(
     struct config *c = config_next(s);
     if (!c) return;
     int threads = t->lanes * t->across;
+    const bool is_light = is_small && !t->is_resident && !x->is_along_rows && !x->n_scans;
     const char *kind = is_small ? is_aligned ? "" : "_any" : "_big";
     *c = (struct config){.is_aligned = is_aligned,
         .is_small = is_small,
         .tile_m = t->across * (x->is_along_rows ? v : 1),
         .tile_n = t->lanes * chunks * step,
         .block = threads,
-        .min_blocks = SM_REGISTERS / (threads * (chunks * words + WORK_WORDS)),
+        .min_blocks = SM_REGISTERS / (threads * (chunks * words + (is_light ? LIGHT_WORDS : WORK_WORDS))),
         .vector = v,
         .smem_bytes = smem_bytes(g, s, t, v),
         .most_cols = t->is_resident ? kept : 0,
-        .suits_cols = t->suits * t->lanes * step,
+        .suits_cols = t->suits == CACHED ? cached_cols(g, s, t->across * (x->is_along_rows ? v : 1), v)
+                                         : t->suits * t->lanes * step,
         .spread = t->is_spread ? SPREAD : 0,
         .from_cols = t->is_spread ? t->is_resident ? 2 * t->lanes * step * SPREAD : kept : 0,
         .few = t->few,
-        .wants_grid = t->wants_grid};
+        .wants_grid = !t->wants_grid ? 0 : is_aligned || t->is_spread ? 4 : 4 * WIDE_GRID / threads};
+    if (t->suits == CACHED && !x->is_along_rows)
+        c->from_cols = c->suits_cols / SMALLER_BLOCKS; /* below that the cache holds the rows of smaller blocks */
     if (x->run) c->min_blocks = 512 / threads; /* two runs an SM hide the latency of each other */
+    if (t->is_spread && c->min_blocks > SPREAD / t->few) c->min_blocks = SPREAD / t->few; /* it has no more to do */
     if (c->min_blocks < 1) c->min_blocks = 1;
     if (c->min_blocks * threads > m->sm_threads) c->min_blocks = m->sm_threads / threads;
     c->suffix = arena_printf(
@@ -291,24 +330,56 @@ static int adjacent_bytes(const struct scheduled *s, const struct team *t, int v
     return t->across * v * bytes;
 }
 
-/* Team t with more rows across, so that its threads read whole sectors. */
+/* Team t with more rows across, so that its threads read whole sectors; where these are cut at both ends, two and as
+ * many rows as a warp has threads. */
 static struct team widened(const struct scheduled *s, const struct team *t, int v) {
+    const bool is_cut = v == 1 && !t->is_resident && !t->is_spread && !s->row->n_scans;
+    const int wanted = is_cut ? 2 * SECTORS : SECTORS, across = is_cut ? 32 : 1;
     struct team out = *t;
-    while (adjacent_bytes(s, &out, v) < SECTORS && out.lanes > 8) out.across *= 2, out.lanes /= 2;
+    while ((adjacent_bytes(s, &out, v) < wanted || out.across < across) && out.lanes > 8)
+        out.across *= 2, out.lanes /= 2;
     return out;
 }
 
+/* Whether one of the teams behind number i that hold no rows is widened to the same. */
+static bool is_met_again(const struct scheduled *s, const struct team *t, int n, int i, int v) {
+    const struct team team = widened(s, &t[i], v);
+    for (int k = i + 1; k < n; k++) {
+        const struct team other = widened(s, &t[k], v);
+        if (!t[k].is_resident && t[k].is_spread == t[i].is_spread && other.lanes == team.lanes &&
+            other.across == team.across)
+            return true;
+    }
+    return false;
+}
+
+/* Team t that holds no rows, across rows. One that reads single elements is always widened; of running sums, which no
+ * cluster shares, only where that leaves a block for so many SMs. */
+static void add_reading(const struct graph *g, struct scheduled *s, struct team t, int v, bool is_aligned) {
+    const struct team wide = widened(s, &t, v);
+    if (is_aligned && t.suits == CACHED && adjacent_bytes(s, &t, v) < 2 * SECTORS) return;
+    if (!is_aligned && t.suits == CACHED) return;
+    if (is_aligned ? t.wants_grid && !t.is_spread : !s->row->n_scans || t.wants_grid) t = wide;
+    else if (!is_aligned && smem_bytes(g, s, &wide, v) <= MOST_SHARED && wide.across > t.across) {
+        const int before = s->n_configs;
+        add_config(g, s, &wide, v, is_aligned, true);
+        if (s->n_configs > before) s->configs[before].wants_grid = 1;
+    }
+    if (smem_bytes(g, s, &t, v) <= MOST_SHARED) add_config(g, s, &t, v, is_aligned, true);
+}
+
 /* Across rows, teams that hold their rows: first those that read whole sectors, then those that read half of each and
- * hold more. Of the others those that want a grid are widened. */
+ * hold more; then the others. */
 static void add_across(
     const struct graph *g, struct scheduled *s, const struct team *t, int n, int v, bool is_aligned) {
-    for (int kind = 0; kind < 3; kind++)
+    for (int half = 0; half < 2; half++)
         for (int i = 0; i < n; i++) {
-            bool is_wide = kind == 0 || (kind == 2 && t[i].wants_grid && !t[i].is_spread);
-            const struct team team = is_wide ? widened(s, &t[i], v) : t[i];
-            if (t[i].is_resident != (kind < 2) || (kind == 1 && 2 * adjacent_bytes(s, &team, v) < SECTORS)) continue;
+            const struct team team = half ? t[i] : widened(s, &t[i], v);
+            if (!t[i].is_resident || (half && 2 * adjacent_bytes(s, &team, v) < SECTORS)) continue;
             if (smem_bytes(g, s, &team, v) <= MOST_SHARED) add_config(g, s, &team, v, is_aligned, true);
         }
+    for (int i = 0; i < n; i++)
+        if (!t[i].is_resident && (is_aligned || !is_met_again(s, t, n, i, v))) add_reading(g, s, t[i], v, is_aligned);
 }
 
 static void add_teams(const struct graph *g, struct scheduled *s, const struct team *t, int n, int v) {

@@ -90,7 +90,7 @@ struct config { /* one entry point: a tile and what it assumes */
     int few;             /* likewise: only where so many times its clusters are no more than the SMs; 0: always */
     int from_k;          /* the faster choice only from so much k on; 0: any */
     int wants_few;       /* the faster choice only where an SM has no more than so many blocks to do; 0: always */
-    bool wants_grid;     /* the faster choice only where it has a block for every SM */
+    int wants_grid;      /* the faster choice only where every SM has so many quarters of a block to do; 0: always */
     double rate;         /* flops a cycle and SM the mainloop sustains, for the price */
     double epilogue;     /* cycles of a tile's epilogue, where configurations are chosen by them; else 0 */
     double exchange;     /* cycles of what blocks of a cluster send each other, where they split k */

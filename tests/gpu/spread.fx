@@ -45,3 +45,15 @@ test down_soft { T=2000 B=640 }
 test down_soft { T=5001 B=40 }
 test down_soft { T=16384 B=8 }
 test down_soft { T=20000 B=8 }
+
+# Rows that begin at no vector: single elements, whole rounds of them and one that is cut, several labels flattened to rows and to columns.
+kernel odd(x: bf16[D,M]) -> y: bf16[D,M] { y = x * rsqrt(sum[D](x * x) + 1e-6) }
+test odd { D=4500 M=37 }
+test odd { D=9001 M=19 }
+kernel odd_rows(x: f16[B,D,T], s: f16[B,T]) -> y: f32[B,T] { y = sum[D](x * s) }
+test odd_rows { B=3 D=4700 T=9 }
+kernel odd_cols(x: f32[B,H,C], g: f32[H]) -> y: f32[B,H,C] { y = softmax[B,H](x) * g }
+test odd_cols { B=40 H=123 C=13 }
+# Rows that the L2 cache keeps between two passes.
+kernel cached(x: f32[B,T], r: f32[B,T]) -> y: f32[B,T] { y = softmax[T](x + r) }
+test cached { B=150 T=34000 }
