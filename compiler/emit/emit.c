@@ -3,6 +3,7 @@
  *
  * In: the unit and its plan. Out: CUDA text. */
 #include "emit/emit.h"
+#include "schedule/chain_program.h"
 #include "plan/launch.h"
 #include "schedule/row_program.h"
 
@@ -220,6 +221,21 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     buf_puts(out, ");\n");
 }
 
+/* The call of a driver that computes two chains together. */
+static void emit_twins(struct buf *out, const struct scheduled_graph *c, const struct launch *phases,
+    const bool *const *is_read, int e) {
+    const struct chain *x = phases->kernel->chain;
+    const struct config *f = &phases->kernel->configs[e];
+    buf_printf(out, "  fx_chain_wgmma_twin<%s, %d, %d, %d>(%s", f->engine, x->twin_sum, x->twin_columns[0],
+        x->twin_columns[1], phases->struct_name);
+    put_fields(out, phases, is_read[0], f);
+    buf_printf(out, ", %s", phases[1].struct_name);
+    put_fields(out, &phases[1], is_read[1], f);
+    buf_puts(out, ", maps.of, ");
+    put_product(out, c, phases, &phases->kernel->gemm.batch);
+    buf_printf(out, ", %s);\n", phases->buffer_names[plan_flags_buffer(c)]);
+}
+
 /* What keeps phase i from running into the ones before it, and why. */
 static void emit_wait(
     struct buf *out, const struct scheduled_graph *c, const struct launch *phases, int i, bool takes_maps) {
@@ -273,8 +289,10 @@ static void emit_entry(struct buf *out, const struct scheduled_graph *c, const s
     struct buf statements;
     buf_init(&statements, out->arena);
     const bool is_beside = phases->n_beside && (f->takes_maps || f->is_skinny);
+    const bool is_twin = d->is_twin && f->takes_maps;
     if (is_beside) emit_beside(&statements, c, phases, is_read, d, e);
-    for (int i = 0; !is_beside && i < d->n; i++) {
+    if (is_twin) emit_twins(&statements, c, phases, is_read, e);
+    for (int i = 0; !is_beside && !is_twin && i < d->n; i++) {
         if (i) emit_wait(&statements, c, phases, i, phases[i].kernel->configs[e].takes_maps);
         emit_call(&statements, c, &phases[i], is_read[i], &phases[i].kernel->configs[e], d->n > 1,
             maps_of(out->arena, phases, d, i));

@@ -76,6 +76,10 @@ static struct scope *at_row(struct chain_problem *b, int pass) {
 static struct scope *at_element(struct chain_problem *b, int pass) {
     struct scope *p = at_row(b, pass);
     bind(b, p, &b->x->first.n, "(t + v)");
+    for (int i = 0; i < b->x->n_along; i++) {
+        const struct node *n = b->x->along[i];
+        p->text[n->id] = arena_printf(arena(b), n->dtype == FX_BOOL ? "(u[v].%s != 0)" : "u[v].%s", member(b, n));
+    }
     for (int i = 0; i + 1 < b->r->n_sums; i++) p->text[b->r->sums[i].sum->id] = arena_printf(arena(b), "acc[%d][v]", i);
     return p;
 }
@@ -105,6 +109,12 @@ static void emit_known(struct chain_problem *b) {
         buf_line(b->w.out, "    int %s, %s;  // the first element that counts, and up to which one they do", b->start,
             b->end);
     if (has_values) buf_line(b->w.out, "  };");
+    buf_line(b->w.out, b->x->n_laid ? "  struct along {  // the same for all rows, read by elements"
+                                     : "  typedef fx_nothing along;  // the same for all rows, read by elements");
+    for (int i = 0; i < b->x->n_laid; i++)
+        buf_line(b->w.out, "    %s %s;%s", sum_type(b->x->laid_along[i]->dtype), member(b, b->x->laid_along[i]),
+            value_comment(b->w.g, b->x->laid_along[i]));
+    if (b->x->n_laid) buf_line(b->w.out, "  };");
     buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
 }
 
@@ -178,6 +188,17 @@ static void emit_prepare(struct chain_problem *b, int pass) {
     value_close_function(&b->w);
 }
 
+/* What is the same for all rows, of one element of the intermediate. */
+static void emit_prepare_along(struct chain_problem *b) {
+    if (!b->x->n_along) return;
+    value_open_function(&b->w, "  FX_DEVICE void prepare_along(along &u, int batch, int t) const");
+    struct scope *p = scope_open(&b->w, NULL);
+    bind(b, p, &b->x->second.batch, "batch");
+    bind(b, p, &b->x->first.n, "t");
+    for (int i = 0; i < b->x->n_along; i++) value_put(&b->w, p, b->x->along[i], member_of(b, "u", b->x->along[i]));
+    value_close_function(&b->w);
+}
+
 static void emit_extent(struct chain_problem *b, const char *name, const struct axis_list *l) {
     buf_line(b->w.out,
         l->n > 1 ? "  FX_DEVICE int %s() const { return (int)(%s); }"
@@ -242,11 +263,24 @@ static void bind_limits(struct chain_problem *b, struct scope *p) {
         p->text[b->x->limits[i].condition->id] = b->x->is_negated ? arena_printf(arena(b), "!%s", name) : name;
 }
 
+/* Computes functions that are shorter where their result may be as far off as any. */
+static void emit_loose(struct chain_problem *b, struct scope *p, int pass) {
+    for (int i = 0; i < b->w.g->n_nodes; i++) {
+        struct node *n = b->w.g->nodes[i];
+        if (!pass_of(b, pass)->needs[i] || !b->x->is_element[i] || p->text[i] || !chain_is_loose(b->w.g, b->x, n))
+            continue;
+        const char *arg = value_at(&b->w, p, n->args[0]);
+        p->text[i] = emit_local(b->w.names, n);
+        value_line(&b->w, "const float %s = fx_chain_tanh(%s);%s", p->text[i], arg, value_comment(b->w.g, n));
+    }
+}
+
 static void emit_find_maxima(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     value_open_function(&b->w,
         "  template <int N, bool%s = true> FX_DEVICE void find_maxima(fx_chain_pass<%d>, maxima%d &b, float "
-        "(&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, int n_valid) const",
+        "(&acc)[INNER_SUMS][N], const results &r, const values &q, const along (&u)[N], int batch, int m, int t, int "
+        "n_valid) const",
         b->x->n_limits ? " IS_CUT" : "", pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
@@ -256,6 +290,7 @@ static void emit_find_maxima(struct chain_problem *b, int pass) {
     struct scope *p = at_element(b, pass);
     if (masks_rest) bind(b, p, &b->x->first.n, "(IS_CUT ? min(t + v, this->t() - 1) : t + v)");
     if (b->x->n_limits) bind_limits(b, p);
+    emit_loose(b, p, pass);
     for (int i = 0; i < over->n_maxima; i++) {
         const struct node *n = over->maxima[i];
         const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
@@ -379,9 +414,10 @@ static void emit_needed(struct chain_problem *b, struct scope *p, int pass, bool
     if (over->keeps)
         for (int k = 0; k < b->x->n_exps; k++)
             if (chain_is_online(b->x, k, pass)) p->text[b->x->exps[k].x->id] = "acc[0][v]";
+    if (!over->keeps) emit_loose(b, p, pass);
     for (int i = 0; i < g->n_nodes; i++) {
         struct node *n = g->nodes[i];
-        if (!over->sums[i] || !b->x->is_element[i] || p->text[i]) continue;
+        if (!over->sums[i] || !b->x->is_element[i] || b->x->is_along[i] || p->text[i]) continue;
         for (int k = 0; k < b->x->n_exps; k++) {
             if (b->x->exps[k].e != n || !chain_is_online(b->x, k, pass)) continue;
             const char *x = value_at(&b->w, p, b->x->exps[k].x);
@@ -405,7 +441,8 @@ static void emit_fold(struct chain_problem *b, int pass) {
     for (int i = 0; i < b->x->n_limits; i++) takes_limits |= over->sums[b->x->limits[i].condition->id];
     value_open_function(&b->w,
         "  template <int N, bool%s = true> FX_DEVICE void fold(fx_chain_pass<%d>, sums%d &a, float "
-        "(&acc)[INNER_SUMS][N], const results &r, const values &q, int batch, int m, int t, int n_valid) const",
+        "(&acc)[INNER_SUMS][N], const results &r, const values &q, const along (&u)[N], int batch, int m, int t, int "
+        "n_valid) const",
         takes_limits ? " IS_CUT" : "", pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
@@ -567,9 +604,9 @@ static void emit_flags(struct chain_problem *b) {
     buf_line(b->w.out,
         "  static constexpr bool PREPARES[PASSES] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
-    buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, LIMITS = %s;",
+    buf_line(b->w.out, "  static constexpr bool SCALED = %s, STORES_ROWS = %s, LIMITS = %s, LOADS = %s;",
         b->x->outer_exp >= 0 ? "true" : "false", b->x->stores_rows ? "true" : "false",
-        b->x->n_limits ? "true" : "false");
+        b->x->n_limits ? "true" : "false", b->x->loads_elements ? "true" : "false");
     buf_line(b->w.out,
         "  static constexpr unsigned LOOKS = %u;  // first contractions whose columns beyond limits have to be finite, too",
         b->x->n_limits ? b->x->looks : 0);
@@ -586,6 +623,7 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
     emit_flags(&b);
     emit_known(&b);
     for (int pass = 0; pass < b.x->n_passes; pass++) emit_sums_type(&b, pass);
+    emit_prepare_along(&b);
     for (int pass = 0; pass < b.x->n_passes; pass++) {
         const struct chain_pass *over = pass_of(&b, pass);
         emit_prepare(&b, pass);

@@ -229,6 +229,10 @@ struct fx_chain_scheduler {
   FX_DEVICE bool look(const fx_tile &at, int t, int end) const {
     typedef typename PROBLEM::second_segment::template b<0> operand;
     if (t >= end) return false;
+    if constexpr (ENGINE::IS_TWIN) {  // C's are B's
+      const bool is_in_first = look_at_first<0>(at, t, end);
+      return look_at_first<1>(at, t, end) || is_in_first;
+    }
     bool is_found = look_at<operand::LAYOUT == FX_MN_MAJOR>(operand::at(p, 0, at.batch, 0) + at.n * operand::stride_mn(p, 0), operand::stride_k(p, 0), operand::stride_mn(p, 0),
                                                             ENGINE::BN < p.n() - at.n ? ENGINE::BN : p.n() - at.n, t, end);
     if constexpr ((PROBLEM::LOOKS & 1) != 0) is_found |= look_at_first<0>(at, t, end);

@@ -21,6 +21,9 @@ FX_DEVICE float fx_chain_unit(float shift) { return fabsf(shift) < 1.7e38f ? 1.4
 // fx_chain_exp: exp(x - shift); the shift's multiple is rounded once for all elements, so that it cancels where sums of them are divided
 FX_DEVICE float fx_chain_exp(float x, float shift) { return fx_exp2_approx(fmaf(x, fx_chain_unit(shift), -(shift * fx_chain_unit(shift)))); }
 
+// fx_chain_tanh: within 2^-21, by one exponential and one reciprocal; fx_tanh is exact near 0, too
+FX_DEVICE float fx_chain_tanh(float x) { return fmaf(-2.0f, fx_rcp_approx(fx_exp2_approx(2.8853900818f * x) + 1.0f), 1.0f); }
+
 // fx_chain_change: the exponent of 2 by which exponentials so shifted change with their shift
 FX_DEVICE float fx_chain_change(float from, float to) {
   const float unit = fx_chain_unit(to);
@@ -227,18 +230,29 @@ struct fx_chain_block {
     for (int j = 0; j < SUMS; ++j) inner::template get<SUMS>(x[j], row, j * BT + i);
   }
 
+  // What V elements read that is the same for all rows.
+  FX_DEVICE void prepare_along(typename PROBLEM::along (&u)[V], int t) const {
+    if constexpr (!__is_empty(typename PROBLEM::along)) {
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+        if (t + v < p.t()) p.prepare_along(u[v], at.batch, t + v);
+    }
+  }
+
   // This thread's share of a block of the intermediate: first what shifts exponentials, then sums and P. WHOLE: none of it lies beyond the axis.
   template <int W, bool LAST, bool WHOLE, class RUNNING>
   FX_DEVICE void intermediate_of(RUNNING &sums, int t) {
     const int begin = lane * SHARE;
     float x[SUMS][V];
+    typename PROBLEM::along u[V];
     if constexpr (PROBLEM::FINDS_MAXIMA[W]) {
       auto maxima = p.maxima(fx_chain_pass<W>());
       if (is_row) {
 #pragma unroll 1
         for (int i = begin; i < begin + SHARE; i += V) {
           get(x, i);
-          p.find_maxima(fx_chain_pass<W>(), maxima, x, r, q, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
+          prepare_along(u, t + i);
+          p.find_maxima(fx_chain_pass<W>(), maxima, x, r, q, u, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
           if constexpr (PROBLEM::KEEPS[W]) {
 #pragma unroll
             for (int v = 0; v < V; v += 4) fx_shared_put4(inner::template staged<SUMS>(row, i + v), x[0][v], x[0][v + 1], x[0][v + 2], x[0][v + 3]);
@@ -254,7 +268,8 @@ struct fx_chain_block {
 #pragma unroll 1
       for (int i = begin; i < begin + SHARE; i += V) {
         get(x, i);
-        p.fold(fx_chain_pass<W>(), sums, x, r, q, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
+        prepare_along(u, t + i);
+        p.fold(fx_chain_pass<W>(), sums, x, r, q, u, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
         if constexpr (LAST) CHAIN::put(map::P, row, i, x[0]);
       }
     }

@@ -21,6 +21,8 @@ struct fx_wgmma_chain_pieces {
   // In shared memory, in bytes: A's rows, B's blocks, C's blocks, barriers, how many pieces are stored.
   static constexpr int B = A_BYTES, C = B + STAGES * b_stages::STAGE_BYTES, A_BARRIERS = C + STAGES * c_stages::STAGE_BYTES, B_BARRIERS = A_BARRIERS + 16;
   static constexpr int C_BARRIERS = B_BARRIERS + STAGES * 16, COUNT = C_BARRIERS + STAGES * 16, SHARED_BYTES = COUNT + 16;
+  static constexpr int STAGING = C, STAGING_BYTES = 0, ALONG_BYTES = 0;  // there is no room for what is the same for all rows
+  static constexpr bool IS_TWIN = false;
   static_assert(BK % 64 == 0 && BT % 64 == 0 && BN % 64 == 0, "no such tile");
 };
 

@@ -43,7 +43,8 @@ struct fx_chain_stages {
 };
 
 // fx_wgmma_chain: 64 rows a consumer, INNER::N of the intermediate at a time, OUTER::N columns, k up to BK; FIRST first contractions, of as many A's as AS
-template <class T_, class INNER, class OUTER, int BK_, int CONSUMERS_, int STAGES_, int FIRST_ = 1, int AS = 1>
+// IS_TWIN: there are two results, and C's blocks are those of B's (driver_chain_twin.cuh)
+template <class T_, class INNER, class OUTER, int BK_, int CONSUMERS_, int STAGES_, int FIRST_ = 1, int AS = 1, bool IS_TWIN_ = false>
 struct fx_wgmma_chain {
   typedef T_ T;
   typedef INNER inner;
@@ -52,10 +53,11 @@ struct fx_wgmma_chain {
   static constexpr int BOX_BYTES = 64 * 64 * (int)sizeof(T), STAGES = STAGES_;
   static constexpr int FIRST = FIRST_, A_BYTES = AS * (BK / 64) * CONSUMERS * BOX_BYTES;
   typedef fx_chain_stages<STAGES, FIRST * (BK / 64) * (BT / 64) * BOX_BYTES> b_stages;
-  typedef fx_chain_stages<STAGES, BT / 64 * (BN / 64) * BOX_BYTES> c_stages;
+  static constexpr bool IS_TWIN = IS_TWIN_, IS_EAGER = BN <= 64;  // of twins: whether registers allow starting both kinds of products together
+  typedef fx_chain_stages<STAGES, IS_TWIN ? 0 : BT / 64 * (BN / 64) * BOX_BYTES> c_stages;
   // The epilogue, as fx_wgmma_epilogue asks for it.
-  static constexpr bool ALIGNED = true, HAS_ROOM = CONSUMERS == 2 && BN <= 128;
-  static constexpr int SUMS = 1, BESIDE = 1, SLABS = 0, PARTS = 1, CHUNK = 32, PITCH = CHUNK * 4 + 32, STAGING_BYTES = 16 * PITCH;
+  static constexpr bool ALIGNED = true, HAS_ROOM = CONSUMERS == 2 && BN * (1 + IS_TWIN) <= 128;
+  static constexpr int SUMS = 1, BESIDE = 1, SLABS = 0, PARTS = 1, CHUNK = 32, PITCH = CHUNK * 4 + 32, STAGING_BYTES = 16 * PITCH, ALONG_BYTES = STAGING_BYTES;
   // In shared memory, in bytes: A's rows, B's blocks, C's blocks, a chunk of the result for every warp, barriers, what the scheduler writes, results of the rows.
   static constexpr int B = A_BYTES, C = B + STAGES * b_stages::STAGE_BYTES, STAGING = C + STAGES * c_stages::STAGE_BYTES;
   static constexpr int BARRIERS = STAGING + CONSUMERS * 4 * STAGING_BYTES, A_BARRIERS = BARRIERS, WORK_BARRIERS = A_BARRIERS + CONSUMERS * 16, B_BARRIERS = WORK_BARRIERS + 32;
@@ -129,6 +131,7 @@ struct fx_chain_copies {
       const int t0 = fx_chain_nth<PROBLEM>(i, first, end) * ENGINE::BT;
       start_b(at, t0);
       if (PROBLEM::PASSES == 1 && i == first) start_a(at);
+      if constexpr (ENGINE::IS_TWIN) continue;
       fx_mbarrier_wait(c.empty(), c.parity ^ 1);
       fx_mbarrier_expect(c.full(), c_stages::STAGE_BYTES);
 #pragma unroll
@@ -178,7 +181,9 @@ struct fx_chain_rows {
   typedef decltype(((const PROBLEM *)0)->identity(fx_chain_pass<LAST>())) sums_type;
   static constexpr bool HAS_SUMS = !__is_empty(sums_type);
   typedef typename ENGINE::T T;
+  typedef typename PROBLEM::along along;
   static constexpr int BT = ENGINE::BT, STEPS = BT / 16;
+  static constexpr bool STAGES_ALONG = !__is_empty(along) && BT * (int)sizeof(along) <= ENGINE::ALONG_BYTES;
 
   const PROBLEM &p;                     // the problem
   fx_tile at;                           // the tile of the result
@@ -210,12 +215,51 @@ struct fx_chain_rows {
     }
   }
 
+  // What elements of a block read that is the same for all rows: each lane finds it for some of them, and puts it where the warp's part of the result is staged later.
+  FX_DEVICE unsigned staged_along(int t) const { return fx_shared(fx_smem()) + ENGINE::STAGING + row / 16 * ENGINE::STAGING_BYTES + t * 4; }
+  FX_DEVICE void bring_along(int t0) const {
+    if constexpr (STAGES_ALONG) {
+      fx_words<along> w[BT / 32];
+#pragma unroll
+      for (int i = 0; i < BT / 32; ++i) {
+        const int t = t0 + i * 32 + (int)threadIdx.x % 32;
+        along u;
+        p.prepare_along(u, at.batch, t < p.t() ? t : p.t() - 1);
+        w[i] = fx_words<along>::of(u);
+      }
+      fx_warp_barrier();  // all lanes have read those of the block before
+#pragma unroll
+      for (int i = 0; i < BT / 32; ++i) {
+#pragma unroll
+        for (int k = 0; k < fx_words<along>::N; ++k) fx_shared_put1(staged_along(k * BT + i * 32 + (int)threadIdx.x % 32), w[i].w[k]);
+      }
+      fx_warp_barrier();  // they are there, for all lanes
+    }
+  }
+  // Those of two adjacent elements.
+  FX_DEVICE void get_along(along (&u)[2], int t0, int t) const {
+    if constexpr (STAGES_ALONG) {
+      fx_words<along> w[2];
+#pragma unroll
+      for (int k = 0; k < fx_words<along>::N; ++k) {
+        unsigned x[2];
+        fx_shared_get<2>(x, staged_along(k * BT + t - t0));
+        w[0].w[k] = x[0], w[1].w[k] = x[1];
+      }
+      u[0] = w[0].get(), u[1] = w[1].get();
+    } else if constexpr (!__is_empty(along)) {
+#pragma unroll
+      for (int v = 0; v < 2; ++v) p.prepare_along(u[v], at.batch, t + v < p.t() ? t + v : p.t() - 1);
+    }
+  }
+
   // Of a block of S in pass W: in the last one makes P in the place of it, and what sums and D so far are scaled by. IS_WHOLE: every row takes all of the block.
   template <int W, bool IS_WHOLE, class SUMS>
   FX_DEVICE void make(SUMS (&sums)[2], float (&s)[ENGINE::FIRST][BT / 2], float (&scale)[2], int t0) {
-    constexpr bool MASKS_REST = PROBLEM::LIMITS && PROBLEM::KEEPS[W];  // what lies beyond the axis counts as beyond limits
+    constexpr bool MASKS_REST = PROBLEM::LIMITS && (PROBLEM::KEEPS[W] || !PROBLEM::LOADS);  // what lies beyond the axis counts as beyond limits
     const fx_chain_pass<W> pass;
     const int first = t0 + threadIdx.x % 4 * 2;
+    along u[2];
     if constexpr (PROBLEM::FINDS_MAXIMA[W]) {
       decltype(p.maxima(pass)) maxima[2] = {p.maxima(pass), p.maxima(pass)};
 #pragma unroll
@@ -223,7 +267,8 @@ struct fx_chain_rows {
         float x[ENGINE::FIRST][2];
         get(x, s, i);
         const int t = first + i / 2 * 8, h = i % 2;
-        p.template find_maxima<2, !IS_WHOLE>(pass, maxima[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
+        if (h == 0) get_along(u, t0, t);
+        p.template find_maxima<2, !IS_WHOLE>(pass, maxima[h], x, r[h], q[h], u, at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
         if constexpr (PROBLEM::KEEPS[W]) s[0][i * 2] = x[0][0], s[0][i * 2 + 1] = x[0][1];
       }
 #pragma unroll
@@ -238,7 +283,8 @@ struct fx_chain_rows {
       float x[ENGINE::FIRST][2];
       get(x, s, i);
       const int t = first + i / 2 * 8, h = i % 2;
-      p.template fold<2, !IS_WHOLE>(pass, sums[h], x, r[h], q[h], at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
+      if (h == 0) get_along(u, t0, t);
+      p.template fold<2, !IS_WHOLE>(pass, sums[h], x, r[h], q[h], u, at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
       s[0][i * 2] = x[0][0], s[0][i * 2 + 1] = x[0][1];
     }
   }
@@ -362,6 +408,7 @@ struct fx_chain_consumer {
 #pragma unroll
     for (int i = 0; i < BN / 2; ++i) d.of[0][0][i] = 0.0f;
     const int block = fx_chain_nth<PROBLEM>(work.first, work.first, work.end);
+    rows.bring_along(block * BT);
     if (block >= work.whole_first && block < work.whole_end) rows.template make<LAST, true>(rows.sums, s, scale, block * BT);
     else rows.template make<LAST, false>(rows.sums, s, scale, block * BT);
     rows.pack(a, s[0]);
@@ -376,6 +423,7 @@ struct fx_chain_consumer {
     start_first();
     start_second();
     pass_turn();
+    rows.bring_along((PROBLEM::LIMITS ? i : i - 1) * BT);
     fx_wgmma_wait<1>();
     give_back(b);
     if (i + 1 == end) give_back_a();
@@ -435,6 +483,7 @@ struct fx_chain_consumer {
     for (int i = work.first; i < work.end; ++i) {
       first_product();
       const int block = fx_chain_nth<PROBLEM>(i, work.first, work.end);
+      rows.bring_along(block * BT);
       if (block >= work.whole_first && block < work.whole_end) rows.template make<W, true>(sums, s, scale, block * BT);
       else rows.template make<W, false>(sums, s, scale, block * BT);
     }
@@ -522,9 +571,9 @@ struct fx_chain_consumer {
   }
 };
 
-// fx_chain_wgmma: computes the block's tiles, of all `batches`; tallies: one, and one for every batch and BN columns, where rows have limits
-template <class ENGINE, class PROBLEM>
-FX_DEVICE void fx_chain_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long long batches, unsigned long long *tallies) {
+// fx_chain_wgmma_run: gives the warps of a block their parts
+template <class ENGINE, class CONSUMER, class PROBLEM>
+FX_DEVICE void fx_chain_wgmma_run(const PROBLEM &p, const fx_tensor_map *maps, long long batches, unsigned long long *tallies) {
   constexpr int CONSUMERS = ENGINE::CONSUMERS;
   const int group = threadIdx.x / 128;
   if (threadIdx.x == 0) fx_ring<2, 0>{0, fx_shared(fx_smem()) + ENGINE::WORK_BARRIERS, 0, 0}.begin(1, 4 * CONSUMERS + 1);
@@ -541,6 +590,12 @@ FX_DEVICE void fx_chain_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long 
     return;
   }
   fx_take_registers<ENGINE::CONSUMER_REGISTERS>();
-  fx_chain_consumer<ENGINE, PROBLEM> consumer(p, group - 1);
+  CONSUMER consumer(p, group - 1);
   consumer.run(batches);
+}
+
+// fx_chain_wgmma: computes the block's tiles, of all `batches`; tallies: one, and one for every batch and BN columns, where rows have limits
+template <class ENGINE, class PROBLEM>
+FX_DEVICE void fx_chain_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long long batches, unsigned long long *tallies) {
+  fx_chain_wgmma_run<ENGINE, fx_chain_consumer<ENGINE, PROBLEM>>(p, maps, batches, tallies);
 }

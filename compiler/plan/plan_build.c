@@ -176,7 +176,7 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
         .bytes = bytes(a, c, phases, d->n),
         .written = written(a, c, phases, d->n),
         .n_phases = d->n,
-        .is_beside = phases->n_beside > 1,
+        .is_beside = phases->n_beside > 1 || d->is_twin,
         .is_once = phases->kernel->is_once,
         .n_args = d->n_args,
         .n_variants = n,
@@ -196,7 +196,7 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
         if (f->spread) terms_constant(&of_cluster, f->spread);
         variants[i] = (struct fx_variant){.entry = d->entries[i].name,
             .number = d->entries[i].number,
-            .config = phases_config(a, phases, d->n, i),
+            .config = d->is_twin ? f->text : phases_config(a, phases, d->n, i),
             .needs = terms_done(&need),
             .prefers = launch_prefers(a, c, leader, &leader->kernel->configs[i]),
             .cost = launch_costs(a, c, leader, &leader->kernel->configs[i]),

@@ -25,6 +25,7 @@ struct launch { /* one GPU kernel of the file, or a phase of one: what its struc
 
 struct plan_launch { /* one launch of the plan: its entries run its phases one after another */
     int first, n;        /* the phases: unit launches; one, as a rule */
+    bool is_twin;        /* two chains, which entries that take tensor maps compute together */
     const char *name;    /* "linear_gelu_" */
     struct entry *entries; /* by configuration */
     int n_args;

@@ -11,7 +11,7 @@
 
 /* ---- what may be joined ---- */
 
-static bool same_labels(const struct axis_list *a, const struct axis_list *b) {
+bool beside_same_labels(const struct axis_list *a, const struct axis_list *b) {
     return a->n == b->n && memcmp(a->axes, b->axes, (size_t)a->n * sizeof *a->axes) == 0;
 }
 
@@ -45,24 +45,27 @@ static bool is_like(const struct scheduled_graph *c, const struct scheduled *s, 
     const struct operand *a = &x->segments[0].a, *b = &y->segments[0].a;
     return has_tiles(s) && has_tiles(t) && !has_runs(c, s) && !has_runs(c, t) &&
            x->n_accumulators == y->n_accumulators && x->most_sums == y->most_sums &&
-           x->a_dtype == y->a_dtype && x->b_dtype == y->b_dtype && same_labels(&x->m, &y->m) &&
-           same_labels(&x->batch, &y->batch) && a->value == b->value && a->tensor.param == b->tensor.param &&
+           x->a_dtype == y->a_dtype && x->b_dtype == y->b_dtype && beside_same_labels(&x->m, &y->m) &&
+           beside_same_labels(&x->batch, &y->batch) && a->value == b->value && a->tensor.param == b->tensor.param &&
            a->tensor.buffer == b->tensor.buffer;
 }
 
-/* Whether kernel number `at` may join launch i: it has no need of what runs from there on, which leaves it what it
- * reads. */
-static bool may_stand_beside(const struct scheduled_graph *c, const struct launch_phases *i, int at) {
+bool beside_is_free(const struct scheduled_graph *c, int first, int at) {
     const struct scheduled *s = &c->kernels[at];
-    if (i->n == MOST_BESIDE || !is_like(c, s, &c->kernels[i->first]) || writes_in_place(c->graph, s)) return false;
-    for (int k = i->first; k < at; k++)
+    if (writes_in_place(c->graph, s)) return false;
+    for (int k = first; k < at; k++)
         if (reads_of(c, s, &c->kernels[k]) || writes_in_place(c->graph, &c->kernels[k])) return false;
     return true;
 }
 
+/* Whether kernel number `at` may join launch i. */
+static bool may_stand_beside(const struct scheduled_graph *c, const struct launch_phases *i, int at) {
+    return i->n < MOST_BESIDE && is_like(c, &c->kernels[at], &c->kernels[i->first]) && beside_is_free(c, i->first, at);
+}
+
 /* ---- configurations ---- */
 
-static struct config *find_config(struct scheduled *s, const struct config *f) {
+struct config *beside_find_config(struct scheduled *s, const struct config *f) {
     for (int i = 0; i < s->n_configs; i++)
         if (strcmp(s->configs[i].suffix, f->suffix) == 0 && s->configs[i].block == f->block) return &s->configs[i];
     return NULL;
@@ -74,7 +77,7 @@ static bool add_entry(struct cx *cx, struct scheduled_graph *c, struct scheduled
     int smem = 0, min_blocks = f->min_blocks, stages = f->stages;
     if (f->splits_k || f->cluster_m) return false;
     for (int i = 0; i < n; i++) {
-        const struct config *own = find_config(kernels[i], f);
+        const struct config *own = beside_find_config(kernels[i], f);
         if (!own || !config_is_possible(cx, c, kernels[i], own)) return false;
         configs[i][v] = *own;
         if (own->stages < stages) stages = own->stages;
@@ -120,12 +123,11 @@ static bool configure_beside(
 
 /* ---- joining ---- */
 
-/* Puts launch number j, of one kernel, which has become `joined` with those before it, behind launch i. */
-static void put_beside(struct scheduled_graph *c, int i, int j, const struct scheduled *joined) {
+void beside_put(struct scheduled_graph *c, int i, int j, const struct scheduled *joined) {
     struct launch_phases *to = &c->launches[i];
     const int end = to->first + to->n, at = c->launches[j].first;
     memmove(&c->kernels[end + 1], &c->kernels[end], (size_t)(at - end) * sizeof *c->kernels);
-    *to = (struct launch_phases){to->first, to->n + 1, true};
+    *to = (struct launch_phases){.first = to->first, .n = to->n + 1, .is_beside = true};
     memcpy(&c->kernels[to->first], joined, (size_t)to->n * sizeof *joined);
     memmove(&c->launches[j], &c->launches[j + 1], (size_t)(c->n_launches - j - 1) * sizeof *c->launches);
     c->n_launches--;
@@ -159,7 +161,7 @@ static bool join(struct cx *cx, struct scheduled_graph *c, int i, int j, double 
     double seconds = gemm_price_beside(c->graph, kernels, to->n + 1);
     if (!is_wanted && seconds * least_gain(c->graph, &joined->gemm) >= apart + launch_seconds) return false;
     c->seconds += seconds - apart;
-    put_beside(c, i, j, joined);
+    beside_put(c, i, j, joined);
     return true;
 }
 

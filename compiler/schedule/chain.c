@@ -106,7 +106,7 @@ bool schedule_chain_configure(
         return *why_not = "an operand's strides are only known when it is launched", false;
     bool strided = gemm_is_strided(&x->first) || column->layout == LAYOUT_STRIDED,
          computed = gemm_is_computed(&x->first) || column->is_computed;
-    enum weight weight = computed || x->parts.n_inner > 1 ? HEAVY : PLAIN;
+    enum weight weight = computed || x->parts.n_inner > 1 || s->is_twin ? HEAVY : PLAIN;
     s->gemm = x->second;
     int vector = gemm_vector(g, s, is_mma ? 8 : 4);
     for (int aligned = 1; aligned >= 0; aligned--)

@@ -397,10 +397,10 @@ static void mark_shift(
         for (int i = 0; i < n->n_args; i++) mark_shift(x, n->args[i], maximum, pass, needed);
 }
 
-/* Marks what elements compute in a pass that is the same for a whole row, and no reduction of it. */
+/* Marks what elements compute in a pass; is_row_value: what of it is the same for a whole row, and no reduction of
+ * it. */
 static void mark_row_values(const struct graph *g, const struct partition *p, const struct group *r,
-    const struct chain *x, int pass, bool *is_row_value) {
-    bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    const struct chain *x, int pass, bool *needed, bool *is_row_value) {
     for (int k = 0; k < x->n_exps; k++)
         if (chain_is_online(x, k, pass)) needed[x->exps[k].x->id] = true;
     mark_sums(g, p, r, x, pass, NULL, needed);
@@ -420,7 +420,8 @@ static void find_passes(const struct graph *g, const struct partition *p, const 
     for (int w = 0; w < x->n_passes; w++) {
         struct chain_pass *pass = &x->passes[w];
         pass->keeps = find_sums(g, p, r, x, w, &pass->sums);
-        mark_row_values(g, p, r, x, w, is_row_value);
+        pass->needs = NEW_ARRAY(a, bool, g->n_nodes + 1);
+        mark_row_values(g, p, r, x, w, pass->needs, is_row_value);
         for (int s = 0; s < r->n_steps; s++) {
             struct node *n = r->steps[s];
             if (!chain_ends_in(x, n, w)) continue;
@@ -539,6 +540,7 @@ struct chain *chain_analyse(
     place_outer(g, x);
     find_online(x);
     find_passes(g, p, r, x);
+    chain_find_along(g, p, r, x);
     chain_find_limits(g, r, x);
     x->result_words = count_words(x);
     for (int s = 0; s < r->n_stores; s++) x->stores_rows |= chain_stores_row(g, p, x, &r->stores[s]);

@@ -22,6 +22,7 @@ struct chain_pass { /* over the intermediate */
     struct node **others;   /* and all others */
     struct node **values;   /* values of a row that are computed ahead of it, of what the passes before left */
     int n_maxima, n_others, n_values;
+    bool *needs;            /* by node: what elements compute in it */
     bool keeps;             /* what maxima are found in takes the place of the first contractions' results: nothing else
                                of the pass reads those */
 };
@@ -53,11 +54,18 @@ struct chain {
     bool *is_element;         /* by node: it has a label of t */
     struct node **values;     /* read by elements, the same for a whole row, no reductions of it */
     int n_values;
+    bool *is_along;           /* by node: the same for all rows of a batch, and made of tensors along t */
+    struct node **along;      /* of these, those that elements read */
+    struct node **laid_along; /* what is laid out beside each other for that: these, or those of another chain, too */
+    int n_along, n_laid;
+    bool loads_elements;      /* elements read tensors otherwise, too */
     int n_exps;
     struct shifted_exp exps[MAX_EXPS];
     int outer_exp;            /* the one by which D is scaled, or -1 */
     int n_deferred;
     struct deferred deferred[MAX_DEFERRED];
+    int twin_sum, twin_columns[2]; /* of the first of two chains of one launch: which first contraction is the other
+                                      one's, and of which each one's C is the B, as driver_chain_twin.cuh has it */
     int n_limits;             /* conditions all of which hold where elements count */
     struct limit limits[MAX_LIMITS];
     bool is_negated;          /* they say where elements do not count */
@@ -72,6 +80,8 @@ struct chain *chain_analyse(
     const struct graph *g, const struct partition *p, const struct group *r, const char **why_not);
 /* Finds where rows begin and end (chain_limits.c). */
 void chain_find_limits(const struct graph *g, const struct group *r, struct chain *x);
+/* Finds what elements read that is the same for all rows (chain_along.c). */
+void chain_find_along(const struct graph *g, const struct partition *p, const struct group *r, struct chain *x);
 /* The reduction ends in the pass. */
 bool chain_ends_in(const struct chain *x, const struct node *n, int pass);
 /* Exponential k is taken online in the pass. */
@@ -84,6 +94,12 @@ bool chain_is_of_products(const struct group *r, const struct node *n);
 /* Whether n is a sum of exponentials of which one is 1, or another number where it is less: if it is not 0, it has a
  * reciprocal. */
 bool chain_has_reciprocal(const struct graph *g, const struct node *n);
+/* Configurations of two chains of one launch: of the wide one, of two first contractions, and of the narrow one
+ * (chain_wgmma.c). */
+void chain_wgmma_twin_configs(const struct graph *g, const struct scheduled *broad, const struct scheduled *narrow,
+    struct scheduled *first, struct scheduled *second);
+/* Whether function n of elements need not be more exact than 2^-21, however small its result (chain_loose.c). */
+bool chain_is_loose(const struct graph *g, const struct chain *x, const struct node *n);
 /* Whether some configuration of s cuts the intermediate in pieces. */
 bool chain_in_pieces(const struct scheduled *s);
 /* Whether the store is over rows, not over the result's elements. */

@@ -17,6 +17,7 @@ static const struct chain_wgmma_tile {
     int bk, bt, bn, consumers, stages, first; /* contractions */
     double rate; /* flops a cycle and SM, of all contractions */
 } tiles[] = {
+    {64, 128, 64, 3, 2, 1, 2300},
     {64, 128, 64, 2, 2, 1, 2000},
     {64, 128, 128, 2, 2, 1, 2200},
     {128, 128, 64, 2, 2, 1, 2200},
@@ -28,6 +29,16 @@ static const struct chain_wgmma_tile {
     {128, 64, 64, 2, 2, 2, 1700},
     {128, 64, 128, 2, 2, 2, 1800},
 };
+
+/* A tile of two chains of one launch: the most that is summed over first, and columns. */
+static const struct chain_twin_tile {
+    int k, stages;
+    double rate; /* flops a cycle and SM, of all contractions */
+} twins[] = {
+    {64, 4, 1900},
+    {128, 3, 2200},
+};
+enum { TWIN_COLUMNS = 64, TWIN_CONSUMERS = 2 };
 
 /* A tile of pieces, of one consumer; blocks that an SM holds, so that one multiplies while another one reads. */
 static const struct chain_pieces_tile {
@@ -53,6 +64,12 @@ static int smem_bytes(const struct chain_wgmma_tile *e, const struct chain *x) {
 
 /* What the producer and the scheduler spill, or who has so many sums, is read once a tile. */
 static int most_local(const struct chain_wgmma_tile *e) { return e->bn > 128 ? 192 : 128; }
+
+/* Beside three consumers the scheduler, which rows with limits have, would have no registers. */
+static bool fits(const struct graph *g, const struct chain_wgmma_tile *e, const struct chain *x) {
+    return e->first == x->parts.n_inner && smem_bytes(e, x) <= g->cx->arch->block_shared &&
+           (e->consumers < 3 || !x->n_limits);
+}
 
 static void add_config(const struct graph *g, struct scheduled *s, const struct chain_wgmma_tile *e, int vector) {
     struct arena *a = &g->cx->arena;
@@ -80,6 +97,45 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
         .text = arena_printf(a,
             "wgmma %d rows, %d of the intermediate, %d columns, rows kept up to k = %d, %d stages, %d consumers in turns",
             rows, e->bt, e->bn, e->bk, e->stages, e->consumers)};
+}
+
+void chain_wgmma_twin_configs(const struct graph *g, const struct scheduled *broad, const struct scheduled *narrow,
+    struct scheduled *first, struct scheduled *second) {
+    struct arena *a = &g->cx->arena;
+    const struct chain *x = broad->chain;
+    first->n_configs = second->n_configs = 0;
+    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++) {
+        const struct chain_twin_tile *e = &twins[i];
+        const struct chain_wgmma_tile without_c = {e->k, TWIN_COLUMNS, 0, TWIN_CONSUMERS, e->stages, 2, e->rate};
+        int rows = TWIN_CONSUMERS * ROWS, bytes = smem_bytes(&without_c, x);
+        if (bytes > g->cx->arch->block_shared) continue;
+        struct config c = {.is_aligned = true,
+            .takes_maps = true,
+            .starts_early = true,
+            .tile_m = rows,
+            .tile_n = e->k,
+            .tile_k = e->k,
+            .stages = e->stages,
+            .block = WARPGROUP * (1 + TWIN_CONSUMERS),
+            .min_blocks = 1,
+            .smem_bytes = bytes,
+            .vector = gemm_vector(g, broad, 8),
+            .most_local = 192,
+            .most_k = e->k,
+            .rate = e->rate / 2,
+            .suffix = arena_printf(a, "%dx%dx%d_k%d_twin", rows, TWIN_COLUMNS, e->k, e->k),
+            .engine = arena_printf(a, "fx_wgmma_chain<fx_%s, fx_columns_%d, fx_held_%d, %d, %d, %d, 2, %d, true>",
+                fx_dtype_name(x->second.b_dtype), TWIN_COLUMNS, e->k, e->k, TWIN_CONSUMERS, e->stages,
+                x->first.n_segments),
+            .text = arena_printf(a,
+                "wgmma %d rows, %d of the intermediate, %d columns of two results, rows kept up to k = %d, %d stages, %d "
+                "consumers in turns",
+                rows, TWIN_COLUMNS, e->k, e->k, e->stages, TWIN_CONSUMERS)};
+        struct config *own = config_next(first), *other = config_next(second);
+        *own = *other = c;
+        other->vector = gemm_vector(g, narrow, 8);
+        other->rate = e->rate; /* its first contraction is not added up anew */
+    }
 }
 
 static int pieces_smem_bytes(const struct chain_pieces_tile *e) {
@@ -141,8 +197,7 @@ bool schedule_chain_wgmma_configure(
     int vector = gemm_vector(g, s, 8);
     s->has_flags = true; /* for tallies, and for pieces */
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
-        if (tiles[i].first == s->chain->parts.n_inner && smem_bytes(&tiles[i], s->chain) <= arch->block_shared)
-            add_config(g, s, &tiles[i], vector);
+        if (fits(g, &tiles[i], s->chain)) add_config(g, s, &tiles[i], vector);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         if (s->chain->parts.n_inner == 1 && s->chain->n_passes == 1 &&
             pieces_smem_bytes(&pieces[i]) <= arch->block_shared)

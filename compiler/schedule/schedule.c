@@ -273,6 +273,7 @@ static struct scheduled_graph *schedule_partition(
     for (int i = 0; i < c->n_kernels; i++)
         PUSH(&cx->arena, c->launches, c->n_launches) = (struct launch_phases){.first = i, .n = 1};
     c->n_free = phases_join_copies(cx, c);
+    if (!p->is_separate) twins_join(cx, c, wanted_launches(g->kernel), LAUNCH_SECONDS);
     if (!p->is_separate) beside_join(cx, c, wanted_launches(g->kernel), LAUNCH_SECONDS);
     if (wanted_launches(g->kernel)) phases_join(cx, c, wanted_launches(g->kernel));
     for (int i = 0; i < c->n_kernels; i++) c->has_flags |= c->kernels[i].has_flags;
@@ -294,7 +295,7 @@ void fx_price_again(struct scheduled_graph *c) {
     }
     for (int i = 0; i < c->n_launches; i++) {
         double apart = 0;
-        if (!c->launches[i].is_beside) continue;
+        if (!c->launches[i].is_beside || c->launches[i].is_twin) continue;
         for (int k = 0; k < c->launches[i].n; k++) {
             kernels[k] = &c->kernels[c->launches[i].first + k];
             apart += kernels[k]->seconds;

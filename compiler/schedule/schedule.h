@@ -139,6 +139,7 @@ struct scheduled {
     int block;           /* threads a block that configure() is held to, where it is a phase beside others; 0: any */
     bool is_once;        /* it depends on `const` parameters alone, and is computed ahead of all launches */
     bool has_flags;      /* of a chain: its blocks share tiles by tallies, which stand where flags do */
+    bool is_twin;        /* of a chain: its launch computes another one too */
     bool is_phase;       /* it shares its launch with other phases, */
     bool hands_on;       /* of which some are behind it */
     bool waits;          /* as a phase: what earlier phases of its launch wrote has to be there, for all blocks */
@@ -179,6 +180,7 @@ struct launch_phases { /* a launch of the plan: kernels in order, of which each 
     int first, n; /* in chosen->kernels; where n > 1 their configs are parallel: entry v runs configs[v] of each */
     bool is_beside; /* no phases, but contractions whose tiles stand beside each other, where entry v takes tensor maps
                      * or is of the skinny driver */
+    bool is_twin;   /* likewise two chains, whose tiles are computed together where entry v takes tensor maps */
 };
 
 struct scheduled_graph { /* the partition taken, each group scheduled */

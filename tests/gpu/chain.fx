@@ -315,3 +315,21 @@ kernel saved_dk(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], dy: bf16[B
 }
 test saved_dk { B=1 H=2 S=300 T=300 D=64 E=64 }
 test saved_dk { B=2 H=1 S=130 T=200 D=128 E=128 q.init: outlier(0,1000) }
+# a cap of scores, which only exponents are made of; of an f32 beside them too, whose tanh stays exact
+kernel capped(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,E], scale: f32) -> y: bf16[B,S,E] with { fuse: require } {
+  y = softmax[T](where(idx(T) <= idx(S), tanh((q @ k) * scale) * 30, -inf)) @[T] v
+}
+test capped { B=2 S=140 T=140 D=64 E=64 scale=0.02 }
+test capped { B=1 S=70 T=200 D=128 E=128 scale=1 init: integers(-2,2) }
+kernel capped_sum(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,E]) -> (y: f16[B,S,E], c: f32[B,S]) with { fuse: require } {
+  s = tanh((q @ k) * 0.05)
+  y = softmax[T](s) @[T] v
+  c = sum[T](s)
+}
+test capped_sum { B=2 S=70 T=140 D=64 E=64 }
+# what is the same for all rows: numbers of documents, a bias of keys, both beside limits
+kernel documents(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], id: i32[B,S], key_id: i32[B,T], bias: f32[T], scale: f32) -> y: bf16[B,H,S,E] with { fuse: require } {
+  y = softmax[T](where(idx(T) <= idx(S) && id == key_id, (q @[D] k) * scale + bias, -inf)) @[T] v
+}
+test documents { B=2 H=2 S=140 T=140 D=64 E=64 scale=0.2 id.init: integers(0,1) key_id.init: integers(0,1) }
+test documents { B=1 H=1 S=70 T=300 D=128 E=128 scale=0.2 id.init: integers(0,1) key_id.init: integers(0,1) }

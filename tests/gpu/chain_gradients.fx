@@ -3,7 +3,7 @@
 kernel attn(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], scale: f32) -> y: bf16[B,H,S,E] {
   y = softmax[T](where(idx(T) <= idx(S), (q @ k) * scale, -inf)) @ v
 }
-kernel attn_bwd = grad(attn, wrt: q, k, v) with { kernels: 3 }
+kernel attn_bwd = grad(attn, wrt: q, k, v) with { kernels: 2 }
 test attn_bwd { B=1 H=1 S=20 T=24 D=16 E=16 scale=0.2 }
 test attn_bwd { B=1 H=2 S=70 T=136 D=64 E=64 scale=0.2 }
 test attn_bwd { B=2 H=2 S=300 T=300 D=128 E=128 scale=0.1 }
@@ -43,7 +43,7 @@ kernel saved_attn(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], scale: f
   l = logsumexp[T](s)
   y = softmax[T](s) @ v
 }
-kernel saved_attn_bwd = grad(saved_attn, wrt: q, k, v, saved: y, l) with { kernels: 4 }
+kernel saved_attn_bwd = grad(saved_attn, wrt: q, k, v, saved: y, l) with { kernels: 3 }
 test saved_attn_bwd { B=1 H=1 S=20 T=24 D=16 E=16 scale=0.2 }
 test saved_attn_bwd { B=1 H=2 S=70 T=136 D=64 E=64 scale=0.2 }
 test saved_attn_bwd { B=2 H=2 S=300 T=300 D=128 E=128 scale=0.1 }
@@ -66,3 +66,12 @@ kernel capped(q: bf16[B,H,R,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], bias: f32[
 }
 kernel capped_bwd = grad(capped, wrt: q, k, v, bias, saved: y, l)
 test capped_bwd { B=1 H=2 R=2 S=130 T=130 D=64 E=64 scale=0.2 }
+# two chains in one launch: limits at both ends, a bias of keys, rows of another label than the columns'
+kernel window(q: f16[B,H,S,D], k: f16[B,H,T,D], v: f16[B,H,T,E], bias: f32[T], scale: f32) -> (y: f16[B,H,S,E], l: f32[B,H,S]) {
+  s = where(idx(T) <= idx(S) && idx(S) - idx(T) < 70, (q @ k) * scale + bias, -inf)
+  l = logsumexp[T](s)
+  y = softmax[T](s) @ v
+}
+kernel window_bwd = grad(window, wrt: q, k, v, saved: y, l) with { kernels: 3 }
+test window_bwd { B=1 H=2 S=200 T=200 D=64 E=64 scale=0.1 }
+test window_bwd { B=1 H=1 S=330 T=330 D=128 E=96 scale=0.1 }

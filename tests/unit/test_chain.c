@@ -252,7 +252,7 @@ static const struct {
         1, "gemm, row, row, chain"},
     {"kernel a(q: bf16[B=4,S=4096,D=128], k: bf16[B,T=4096,D], v: bf16[B,T,E=128]) -> y: bf16[B,S,E] "
      "{ y = softmax[T](where(idx(T) <= idx(S), (q @ k) * 0.1, -inf)) @ v }\nkernel f = grad(a, wrt: q, k, v)",
-        3, "chain"},
+        2, "chain, chain"}, /* by k and by v together */
     {"kernel a(q: bf16[B=4,S=4096,D=128], k: bf16[B,T=4096,D], v: bf16[B,T,E=128]) -> y: bf16[B,S,E] "
      "{ y = sigmoid(where(idx(T) <= idx(S), (q @ k) * 0.1, -inf)) @ v }\n"
      "kernel f = grad(a, wrt: q, k, v) with { kernels: 3 }",
