@@ -68,6 +68,7 @@ start_part() { # NAME CLOSE COMMAND...
 
 start_part test_gpu close_checks "$dir/tests/gpu/test_gpu"
 start_part ptx close_checks "$dir/tests/gpu/test_ptx"
+start_part threads close_checks "$dir/tests/gpu/test_threads" 60
 # shellcheck disable=SC2086
 start_part values close_values "$dir/tests/gpu/test_values" --found "$dir/found" ${VALUES:-}
 for spec in tests/gpu/*.fx; do
