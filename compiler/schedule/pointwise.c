@@ -10,7 +10,10 @@
 bool schedule_pointwise_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 void schedule_pointwise_price(const struct graph *, const struct partition *, struct scheduled *);
 
-enum { THREADS = 256 }; /* a block, unless it is a phase beside others */
+enum {
+    THREADS = 256,  /* a block, unless it is a phase beside others */
+    FEW_BLOCKS = 4, /* on an SM at most, where elements are few */
+};
 
 /* What an SM issues in a cycle; with loops, loads of what they read among it: they come from caches. */
 static const double OPS_PER_CYCLE = 32, INSTRUCTIONS_PER_CYCLE = 64;
@@ -156,28 +159,39 @@ bool *pointwise_small_axes(const struct graph *g, const struct partition *p, con
     return f.axes;
 }
 
+/* What a configuration is for. */
+enum kind { FEW, VECTOR, ANY, BIG };
+
 /* rows: of a block's tile where tensors are turned; else 1. */
 static void add_config(const struct graph *g, struct scheduled *s, int vector, int threads, int rows, int min_blocks,
-    bool is_aligned, bool is_small) {
-    bool is_last = !is_small, has_any = s->n_configs == 2;
+    enum kind kind, const char *suffix) {
+    static const char *const accesses[] = {"of few elements", "16-byte accesses", "any alignment", "any size"};
     struct config *c = config_next(s);
     if (!c) return;
-    *c = (struct config){.is_aligned = is_aligned,
-        .is_small = is_small,
+    *c = (struct config){.is_aligned = kind <= VECTOR,
+        .is_small = kind <= ANY,
         .tile_m = rows,
         .tile_n = vector * threads / rows,
         .block = threads,
         .min_blocks = min_blocks,
         .vector = vector,
-        .suffix = is_aligned           ? "vector"
-                  : is_last && has_any ? "big"
-                                       : "any",
+        .wants_few = kind == FEW ? FEW_BLOCKS : 0,
+        .suffix = suffix,
         .engine = arena_printf(&g->cx->arena, "%d", vector), /* fx_pointwise<V, ALIGNED> */
         .text = arena_printf(&g->cx->arena, "pointwise, %d elements a thread, %s%s", vector,
-            rows > 1 ? arena_printf(&g->cx->arena, "tiles of %d rows, ", rows) : "",
-            is_aligned           ? "16-byte accesses"
-            : is_last && has_any ? "any size"
-                                 : "any alignment")};
+            rows > 1 ? arena_printf(&g->cx->arena, "tiles of %d rows, ", rows) : "", accesses[kind])};
+}
+
+/* Elements that a thread takes where all are few: threads on every SM then share what there is to compute. */
+static int vector_of_few(const struct graph *g, const struct scheduled *s, int vector, int threads) {
+    const int narrow = vector / 4;
+    double size = 1;
+    for (int i = 0; i < s->group->n_axes; i++) {
+        int64_t extent = g->kernel->axes[s->group->axes[i]].extent;
+        size *= extent < 0 ? 1 : (double)extent;
+    }
+    bool is_few = size <= (double)FEW_BLOCKS * g->cx->arch->sms * threads * narrow;
+    return is_few && narrow > 1 && !s->block ? narrow : 0;
 }
 
 bool schedule_pointwise_configure(
@@ -217,10 +231,12 @@ bool schedule_pointwise_configure(
             widest = fx_dtype_bits(tensors[i].dtype) / 8;
     if (f.is_general && turned_access(g, p, r, &s->pointwise) > widest) widest = turned_access(g, p, r, &s->pointwise);
     int rows = !widest || f.has_loops ? 1 : widest >= 4 ? 32 : 64;
-    add_config(g, s, vector, threads, rows, min_blocks, true, true);
-    if (f.is_general)
-        add_config(g, s, vector, threads, rows, min_blocks, false, true); /* 64-bit positions are far slower */
-    add_config(g, s, vector, threads, rows, min_blocks, false, false);
+    const int few = rows > 1 ? 0 : vector_of_few(g, s, vector, threads);
+    if (few) add_config(g, s, few, threads, rows, min_blocks, FEW, "few");
+    add_config(g, s, vector, threads, rows, min_blocks, VECTOR, "vector");
+    if (f.is_general) /* 64-bit positions are far slower */
+        add_config(g, s, vector, threads, rows, min_blocks, ANY, "any");
+    add_config(g, s, vector, threads, rows, min_blocks, BIG, f.is_general ? "big" : "any");
     return true;
 }
 
@@ -233,8 +249,11 @@ void schedule_pointwise_price(const struct graph *g, const struct partition *p, 
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE),
            turning = f.turns * rounds * (f.turns > FEW_TURNS ? LONG_TURN_CYCLES : TURN_CYCLES) / m->cycles;
     s->seconds = s->bytes / m->copied;
+    int vector = 1; /* where there are many */
+    for (int i = 0; i < s->n_configs; i++)
+        if (s->configs[i].vector > vector) vector = s->configs[i].vector;
     if (!f.has_loops)
-        computing = group_instructions(g, p, s->group, &s->pointwise.cols, s->configs[0].vector) * threads /
+        computing = group_instructions(g, p, s->group, &s->pointwise.cols, vector) * threads /
                     (arch_all_cycles(m) * INSTRUCTIONS_PER_CYCLE);
     if (s->seconds < computing) s->seconds = computing;
     if (s->seconds < turning) s->seconds = turning;
