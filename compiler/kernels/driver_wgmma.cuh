@@ -403,7 +403,7 @@ FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_
           }
         }
       } else {
-#pragma unroll 1
+#pragma unroll ENGINE::HAS_ROOM ? 4 : 1
         for (int s = 0; s < STEPS && s * STEP < rows; ++s) {
           float x[SUMS][V];
 #pragma unroll
