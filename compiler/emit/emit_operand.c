@@ -5,6 +5,7 @@
  * memory; fetch, fetch_held and fetch_context, the loads alone; make, arithmetic alone. A chunk is V adjacent elements
  * of a flattened run of labels, along k or along m or n. What is the same for a whole chunk is read, and computed, once
  * for it. */
+#include <math.h>
 #include <string.h>
 
 #include "emit/emit_operand.h"
@@ -357,6 +358,98 @@ static void emit_make(struct maker *b) {
     b->is_making = false;
 }
 
+/* ---- two at a time, in words of 16-bit floats ---- */
+
+struct halves_of { /* the words being written */
+    struct maker *b;
+    const enum halves *of;
+    struct scope *chunk;
+    const char *type; /* of the floats */
+    int base;         /* what is added to a field of 4 bits */
+};
+
+/* A uniform float, or a constant to which a uniform integer is added or from which it is subtracted, in both halves. */
+static const char *uniform_word(struct halves_of *h, struct node *n, int base, char sign) {
+    const char *value = value_at(&h->b->w, h->chunk, n);
+    if (!fx_is_integer(n->dtype)) return arena_printf(arena(h->b), "fx_halves_of<%s>(%s)", h->type, value);
+    if (n->kind == N_CONST)
+        return arena_printf(arena(h->b), "fx_halves_of<%s>(%lld)", h->type,
+            sign == '-' ? base - (long long)n->integer : base + (long long)n->integer);
+    return arena_printf(
+        arena(h->b), "fx_halves_of<%s>(fx_small_to_float((int)(%d %c %s)))", h->type, base, sign, value);
+}
+
+static const struct leaf *leaf_of(const struct maker *b, const struct node *n) {
+    for (int i = 0; i < b->n_leaves; i++)
+        if (b->leaves[i].node == n) return &b->leaves[i];
+    return NULL;
+}
+
+static const char *halves_text(struct halves_of *h, struct node *n);
+
+/* Of a field what was added to it; 0 of any other value. */
+static int base_of(const struct halves_of *h, const struct node *n) {
+    const struct leaf *f = leaf_of(h->b, n);
+    if (!f || f->kind != LEAF_WORD) return 0;
+    return h->base + (fx_dtype_class_of(h->b->g->kernel->params[n->param].dtype) == FX_CLASS_S ? 8 : 0);
+}
+
+/* A sum or a difference with a uniform value. What was added to a field is taken away with it, where that is exact. */
+static const char *difference_text(struct halves_of *h, struct node *n) {
+    struct maker *b = h->b;
+    const bool is_first = h->of[n->args[0]->id] == HALVES_SMALL, adds = n->op == O_ADD;
+    struct node *x = n->args[!is_first], *u = n->args[is_first];
+    const struct leaf *f = leaf_of(b, x);
+    const struct interval in = computed_interval(b->g, u);
+    int base = base_of(h, x);
+    if (base + fmax(-in.lo, in.hi) > 2 * h->base) base = 0;
+    const char *text = base ? arena_printf(arena(b), "r.%s.template halves<%s>(first + v)", f->name, h->type)
+                            : halves_text(h, x),
+               *other = uniform_word(h, u, base, adds ? '-' : '+');
+    return is_first || adds ? arena_printf(arena(b), "fx_halves_less<%s>(%s, %s)", h->type, text, other)
+                            : arena_printf(arena(b), "fx_halves_less<%s>(%s, %s)", h->type, other, text);
+}
+
+/* Word `first + v` of n as an expression. */
+static const char *halves_text(struct halves_of *h, struct node *n) {
+    struct maker *b = h->b;
+    const struct leaf *f = leaf_of(b, n);
+    if (f && f->kind == LEAF_WORD)
+        return arena_printf(arena(b), "fx_halves_less<%s>(r.%s.template halves<%s>(first + v), fx_halves_of<%s>(%d))",
+            h->type, f->name, h->type, h->type, base_of(h, n));
+    if (f) /* LEAF_HELD */
+        return arena_printf(arena(b), "fx_halves_of_bytes<%s, %s>(h.%s.w, first + v)", h->type,
+            fx_dtype_class_of(f->tensor.dtype) == FX_CLASS_S ? "true" : "false", f->name);
+    if (n->kind == N_CAST) return halves_text(h, n->args[0]);
+    if (n->op != O_MUL) return difference_text(h, n);
+    bool is_first = h->of[n->args[0]->id] == HALVES_SMALL;
+    const char *x = halves_text(h, n->args[is_first ? 0 : 1]);
+    return arena_printf(arena(b), "fx_halves_times<%s>(%s, %s)", h->type, x, uniform_word(h, n->args[is_first], 0, '+'));
+}
+
+/* make_halves: N words of a chunk, from word `first` on; where nothing was read they are finite. */
+static void emit_halves(struct maker *b) {
+    enum fx_dtype t = side_dtype(b);
+    struct halves_of h = {.b = b, .of = computed_halves(b->g, b->operand, &b->computed, t)};
+    if (!h.of) return;
+    struct node *value = computed_stored(b->operand, t);
+    h.type = emit_ctype(t), h.base = t == FX_BF16 ? 128 : 1024;
+    buf_line(b->w.out, "    static constexpr bool MAKES_HALVES = true;  // two elements at a time, in a word");
+    value_open_function(&b->w,
+        "    template <int V, bool ALIGNED, int N, class HELD, class CONTEXT> static FX_DEVICE void make_halves(const "
+        "%s &p, unsigned (&x)[N], const raw<V, ALIGNED> &r, const HELD &h, const CONTEXT &c, int first, int batch, int "
+        "mn, int ko, int k)",
+        b->at->l->struct_name);
+    h.chunk = chunk_scope(b);
+    b->is_making = true;
+    emit_uniform(b, h.chunk);
+    const char *text = halves_text(&h, value);
+    buf_line(b->w.out, "#pragma unroll");
+    value_line(&b->w, "for (int v = 0; v < N; ++v) x[v] = %s;%s", text, value_comment(b->g, value));
+    b->is_making = false;
+    value_close_function(&b->w);
+}
+
 void emit_computed_operand(const struct operand_place *at, const struct operand *o) {
     struct maker b = {.at = at, .g = at->g, .operand = o, .names = emit_names(at->c, at->l)};
     b.w = values_open(at->out, b.g, at->l, b.names, available, &b);
@@ -398,4 +491,5 @@ void emit_computed_operand(const struct operand_place *at, const struct operand 
         p);
     emit_make(&b);
     value_close_function(&b.w);
+    emit_halves(&b);
 }

@@ -9,6 +9,10 @@ struct fx_bf16 {
   unsigned short bits;  // sign, 8 bits of exponent, 7 of mantissa
 };
 
+// fx_is_bf16: whether a type is bf16
+template <class T> struct fx_is_bf16 { static constexpr bool VALUE = false; };
+template <> struct fx_is_bf16<fx_bf16> { static constexpr bool VALUE = true; };
+
 // fx_f16: an IEEE half as stored
 struct fx_f16 {
   unsigned short bits;  // sign, 5 bits of exponent, 10 of mantissa

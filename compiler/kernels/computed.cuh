@@ -11,6 +11,10 @@ struct fx_gemm_block {
 // fx_staging: an engine before which what computed operands read side by side comes to shared memory as it lies, not to registers
 template <class ENGINE> struct fx_staging : ENGINE { static constexpr bool IS_STAGING = true; };
 
+// fx_makes_halves: whether two 16-bit floats of a computed operand are made at a time
+template <class OPERAND> FX_DEVICE constexpr auto fx_makes_halves(int) -> decltype(OPERAND::MAKES_HALVES, true) { return true; }
+template <class OPERAND> FX_DEVICE constexpr bool fx_makes_halves(long) { return false; }
+
 // fx_computed_held, fx_computed_context: what of an operand waits in shared memory, for so many threads; else nothing
 template <bool IS_USED, class OPERAND, int V, int THREADS> struct fx_computed_held { typedef fx_nothing type; };
 template <class OPERAND, int V, int THREADS> struct fx_computed_held<true, OPERAND, V, THREADS> {
@@ -168,6 +172,12 @@ struct fx_gemm_computed : ENGINE_OPERAND {
       if constexpr (IS_RAW_KEPT) values[value_of(slice, i)] = fx_words<raw>::from(kept_raw(), COPIES * THREADS, c * THREADS + threadIdx.x);
     }
   }
+  // What chunk i of a slice read side by side.
+  template <bool IS_STAGED>
+  FX_DEVICE const auto &held_of(int slice, int i) const {
+    if constexpr (IS_STAGED) return ready[i];
+    else return pieces[slice % AHEAD * SLICE + i];
+  }
   FX_DEVICE void store(int slice, unsigned stage) {
 #pragma unroll
     for (int i = 0; i < SLICE; ++i) {
@@ -176,16 +186,22 @@ struct fx_gemm_computed : ENGINE_OPERAND {
       int mn = tile_mn + ENGINE_OPERAND::chunk_mn(c), k = current.k + ENGINE_OPERAND::chunk_k(c);
       fx_hide(mn);
       const int n_valid = valid(mn, k);
-      typename OPERAND::value x[V];
       if (ABREAST > 1) read_context(c);
       const raw &r = values[value_of(slice, i)];
-      if constexpr (IS_HELD_STAGED) OPERAND::template make<V, ALIGNED>(p, x, r, ready[i], shared, batch, mn, current.ko, k);
-      else OPERAND::template make<V, ALIGNED>(p, x, r, pieces[slice % AHEAD * SLICE + i], shared, batch, mn, current.ko, k);
-#pragma unroll
-      for (int v = 0; v < V && !ALIGNED; ++v)
-        if (v >= n_valid) x[v] = 0;
+      const auto &h = held_of<IS_HELD_STAGED>(slice, i);
       // Past the last k zeros add nothing, whatever they are multiplied by; no branch, so that this runs between products.
-      ENGINE_OPERAND::put_chunk(stage + ENGINE_OPERAND::chunk_slot(c), x, k < k_end);
+      if constexpr (ALIGNED && fx_makes_halves<OPERAND>(0)) {
+        unsigned w[V / 2];
+        OPERAND::template make_halves<V, ALIGNED>(p, w, r, h, shared, 0, batch, mn, current.ko, k);
+        ENGINE_OPERAND::put_words(stage + ENGINE_OPERAND::chunk_slot(c), w, k < k_end);
+      } else {
+        typename OPERAND::value x[V];
+        OPERAND::template make<V, ALIGNED>(p, x, r, h, shared, batch, mn, current.ko, k);
+#pragma unroll
+        for (int v = 0; v < V && !ALIGNED; ++v)
+          if (v >= n_valid) x[v] = 0;
+        ENGINE_OPERAND::put_chunk(stage + ENGINE_OPERAND::chunk_slot(c), x, k < k_end);
+      }
       copy(c);
     }
   }

@@ -26,25 +26,26 @@ template <int N, class T>
 FX_DEVICE void fx_skinny_pack(unsigned (&w)[N * sizeof(T) / 4], const T (&x)[N], T *) { memcpy(w, x, sizeof x); }
 
 // fx_skinny_mma: products of tensor cores, the wide side's 16 rows at a time with SMALL of the other, 8 or 16
-// Sums of a lane: [pair of its rows][eight of the small side][row of the pair][neighbour]
-template <class PRODUCT, int SMALL_>
+// Where k is contiguous a lane has ROWS rows, 2 or 4. Sums of a lane: [pair of its rows][eight of the small side][row of the pair][neighbour]
+template <class PRODUCT, int SMALL_, int ROWS_ = 2>
 struct fx_skinny_mma {
   typedef typename PRODUCT::a wide;
   typedef typename PRODUCT::b small;
   typedef typename PRODUCT::sum sum;
   static constexpr int SIZE = PRODUCT::SIZE, SMALL = SMALL_, LINES = SMALL / 8;  // rows of the small side that a lane reads
   static constexpr int EACH = SMALL / 4;                                         // sums a row of the wide side
-  static constexpr int GROUP = 4, ROWS = 2;                                      // lanes that share rows where these have k contiguous, and how many rows
+  static constexpr int GROUP = 4, ROWS = ROWS_;                                  // lanes that share rows where these have k contiguous, and how many rows
   static_assert(SMALL % 8 == 0, "tensor cores take eight");
 
   static FX_DEVICE int line(int l) { return l * 8 + threadIdx.x % 32 / 4; }
-  // 16 bytes along k of two rows, and of the small side.
-  static FX_DEVICE void multiply(sum *d, const unsigned (&w)[2][4], const unsigned (&x)[LINES][4]) {
+  // 16 bytes along k of the lane's rows, and of the small side.
+  static FX_DEVICE void multiply(sum *d, const unsigned (&w)[ROWS][4], const unsigned (&x)[LINES][4]) {
 #pragma unroll
-    for (int h = 0; h < 4; h += 2) {
-      const unsigned rows[4] = {w[0][h], w[1][h], w[0][h + 1], w[1][h + 1]};
+    for (int i = 0; i < ROWS * 2; i += 2) {
+      const int h = i % 4, r = i / 4 * 2;
+      const unsigned rows[4] = {w[r][h], w[r + 1][h], w[r][h + 1], w[r + 1][h + 1]};
 #pragma unroll
-      for (int l = 0; l < LINES; ++l) PRODUCT::multiply(d + 4 * l, rows, x[l][h], x[l][h + 1]);
+      for (int l = 0; l < LINES; ++l) PRODUCT::multiply(d + (r / 2 * LINES + l) * 4, rows, x[l][h], x[l][h + 1]);
     }
   }
   // NV adjacent columns at four k, 16-bit elements: their halves trade places, so that a word has two k of one column.
@@ -226,7 +227,8 @@ struct fx_skinny_computed {
   raw r[IS_FIXED ? 1 : AHEAD][LINES];
   held h[AHEAD][LINES];
   context c[ALONG_K ? AHEAD : 1];
-  unsigned made[LINES][WORDS];  // the chunks at hand
+  static constexpr bool MAKES_HALVES = ALIGNED && fx_makes_halves<OPERAND>(0);  // then a product's words are made at a time
+  unsigned made[LINES][MAKES_HALVES ? 1 : WORDS];  // the chunks at hand
 
   FX_DEVICE int valid(int i, int k) const { return mn[i] >= mn_end || k >= k_end ? 0 : ALONG_K ? k_end - k : mn_end - mn[i]; }
   template <class PROBLEM>
@@ -255,19 +257,23 @@ struct fx_skinny_computed {
 #pragma unroll
     for (int i = 0; i < LINES; ++i) {
       const int at = ALONG_K ? k : k + i;
-      if (part == 0 && at < k_end) {
-        typename OPERAND::value x[V];
-        OPERAND::template make<V, ALIGNED>(p, x, r[IS_FIXED ? 0 : u][i], h[u][i], c[ALONG_K ? u : 0], batch, mn[i], ko, at);
+      if constexpr (MAKES_HALVES) {  // past the last k finite numbers, by which zeros are multiplied
+        OPERAND::template make_halves<V, ALIGNED>(p, to[i], r[IS_FIXED ? 0 : u][i], h[u][i], c[ALONG_K ? u : 0], part * N, batch, mn[i], ko, at);
+      } else {
+        if (part == 0 && at < k_end) {
+          typename OPERAND::value x[V];
+          OPERAND::template make<V, ALIGNED>(p, x, r[IS_FIXED ? 0 : u][i], h[u][i], c[ALONG_K ? u : 0], batch, mn[i], ko, at);
 #pragma unroll
-        for (int v = 0; v < V && !ALIGNED; ++v)
-          if (ALONG_K ? at + v >= k_end : mn[i] + v >= mn_end) x[v] = 0;
-        fx_skinny_pack<V>(made[i], x, (T *)0);
-      } else if (part == 0) {
+          for (int v = 0; v < V && !ALIGNED; ++v)
+            if (ALONG_K ? at + v >= k_end : mn[i] + v >= mn_end) x[v] = 0;
+          fx_skinny_pack<V>(made[i], x, (T *)0);
+        } else if (part == 0) {
 #pragma unroll
-        for (int n = 0; n < WORDS; ++n) made[i][n] = 0;
+          for (int n = 0; n < WORDS; ++n) made[i][n] = 0;
+        }
+#pragma unroll
+        for (int n = 0; n < N; ++n) to[i][n] = made[i][part * N + n];
       }
-#pragma unroll
-      for (int n = 0; n < N; ++n) to[i][n] = made[i][part * N + n];
     }
   }
 };

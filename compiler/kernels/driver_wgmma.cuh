@@ -42,10 +42,6 @@ struct fx_columns_256 {
   }
 };
 
-// fx_is_bf16: whether a type is bf16
-template <class T> struct fx_is_bf16 { static constexpr bool VALUE = false; };
-template <> struct fx_is_bf16<fx_bf16> { static constexpr bool VALUE = true; };
-
 // fx_wgmma_single: blocks that are in no cluster: each copies what it reads
 struct fx_wgmma_single {
   static constexpr int ROWS = 1, COLUMNS = 1, BLOCKS = 1, SHARING = 1;  // tiles of a cluster, one below the other and beside each other; blocks that read what one of them copies or that copy what it reads

@@ -59,6 +59,36 @@ template <> FX_DEVICE fx_f8e5m2 fx_from_float<fx_f8e5m2>(float x) { return fx_f8
 // fx_round_f8e5m2: fx_from_float of it, by the instruction
 FX_DEVICE fx_f8e5m2 fx_round_f8e5m2(float x) { return fx_f8e5m2{fx_f32_to_e5m2(x)}; }
 
+// fx_halves_of: x, which a 16-bit float of type T holds exactly, as one in both halves of a word
+template <class T>
+FX_DEVICE unsigned fx_halves_of(float x) {
+  if constexpr (fx_is_bf16<T>::VALUE) return fx_permute(fx_bits(x), 0, 0x3232);
+  else return fx_pack_f16(x, x);
+}
+
+// fx_halves_fma, fx_halves_less, fx_halves_times: a * b + c, a - b, a * b of the 16-bit floats in either half of words, each rounded once
+template <class T>
+FX_DEVICE unsigned fx_halves_fma(unsigned a, unsigned b, unsigned c) {
+  if constexpr (fx_is_bf16<T>::VALUE) return fx_fma_bf16x2(a, b, c);
+  else return fx_fma_f16x2(a, b, c);
+}
+template <class T> FX_DEVICE unsigned fx_halves_less(unsigned a, unsigned b) { return fx_halves_fma<T>(b, fx_is_bf16<T>::VALUE ? 0xbf80bf80u : 0xbc00bc00u, a); }
+template <class T> FX_DEVICE unsigned fx_halves_times(unsigned a, unsigned b) { return fx_halves_fma<T>(a, b, 0x80008000u); }
+
+// fx_halves_of_bytes: bytes 2 i and 2 i + 1 of words, as 16-bit floats: put into the mantissa of a number whose units are ones
+// A bf16 has room for seven bits there: the eighth is the exponent's last bit of what is subtracted, 128 or 256.
+template <class T, bool SIGNED, int N>
+FX_DEVICE unsigned fx_halves_of_bytes(const unsigned (&w)[N], int i) {
+  const unsigned selector = i % 2 ? 0x4342 : 0x4140;
+  if constexpr (fx_is_bf16<T>::VALUE) {
+    const unsigned x = fx_permute(SIGNED ? w[i / 2] : w[i / 2] ^ 0x80808080u, 0, selector);
+    const unsigned y = fx_halves_less<T>(fx_and_or(x, 0x007f007fu, 0x43004300u), fx_and_or(x, 0x00800080u, 0x43004300u));
+    return SIGNED ? y : fx_halves_less<T>(y, fx_halves_of<T>(-128));
+  } else {
+    return fx_halves_less<T>(fx_permute(SIGNED ? w[i / 2] ^ 0x80808080u : w[i / 2], 0x64646464u, selector), fx_halves_of<T>(SIGNED ? 1152 : 1024));
+  }
+}
+
 // fx_fields: V adjacent fields of BITS bits, in the words that have them: V fields of one word, or those of several whole ones, which lie aligned where ALIGNED
 template <int V, bool ALIGNED, class WORD, int BITS, bool SIGNED, bool MSB>
 struct fx_fields {
@@ -86,6 +116,13 @@ struct fx_fields {
     const WORD word = V % EACH == 0 ? w[v / EACH] : w[0];
     if constexpr (sizeof(WORD) == 8) return {(unsigned)((unsigned long long)word >> shift / 32 * 32), shift % 32};
     else return {(unsigned)word, shift};
+  }
+  // Fields 2 i and 2 i + 1 of 4 bits of a chunk of whole words, as 16-bit floats to which 128 (bf16) or 1024 is added, where SIGNED 8 more.
+  template <class T>
+  FX_DEVICE unsigned halves(int i) const {
+    static_assert(BITS == 4 && V % EACH == 0 && sizeof(WORD) == 4, "fields of whole words");
+    const unsigned byte = MSB ? 3 - i % 4 : i % 4, word = (unsigned)w[i / 4] ^ (SIGNED ? 0x88888888u : 0);
+    return fx_and_or(fx_permute(MSB ? word >> 4 : word, MSB ? word : word >> 4, byte * 0x1111 + 0x4400), 0x000f000fu, fx_is_bf16<T>::VALUE ? 0x43004300u : 0x64006400u);
   }
   FX_DEVICE int get(int first, int v) const {
     if constexpr (V % EACH == 0) return fx_field<BITS, SIGNED, MSB>(w[v / EACH], v % EACH);

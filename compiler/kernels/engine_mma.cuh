@@ -119,6 +119,9 @@ struct fx_mma_operand {
   static FX_DEVICE void put_chunk(unsigned to, const float (&x)[CHUNK], bool exists) {
     unsigned w[CHUNK / 2];
     fx_pack<CHUNK>(w, x, (T *)0);
+    put_words(to, w, exists);
+  }
+  static FX_DEVICE void put_words(unsigned to, unsigned (&w)[CHUNK / 2], bool exists) {
 #pragma unroll
     for (int i = 0; i < CHUNK / 2; ++i) w[i] = exists ? w[i] : 0;
     fx_shared_put4(to, w);

@@ -182,6 +182,20 @@ FX_DEVICE unsigned fx_pack_bf16(float lo, float hi) {
   return word;
 }
 
+// fx_fma_f16x2: a * b + c of the f16 in either half of words, rounded once
+FX_DEVICE unsigned fx_fma_f16x2(unsigned a, unsigned b, unsigned c) {
+  unsigned d;
+  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+
+// fx_fma_bf16x2: likewise of bf16
+FX_DEVICE unsigned fx_fma_bf16x2(unsigned a, unsigned b, unsigned c) {
+  unsigned d;
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+
 // fx_f32_to_e4m3: x rounded to the nearest f8e4m3, ties to even, infinities too to the largest one; from sm_89 on
 FX_DEVICE unsigned char fx_f32_to_e4m3(float x) {
   unsigned short two;

@@ -520,7 +520,7 @@ static bool find_labels(
     if (rest.n) return *why_not = "the intermediate axes do not lie side by side in the factors that have them", false;
     x->first.n = e->k;
     gemm_choose_layouts(g, p, r, &x->first);
-    gemm_choose_layout(g, p, r, &e->b[0], &e->k, &x->second.n);
+    gemm_choose_layout(g, p, r, &e->b[0], &e->k, &x->second.n, x->second.b_dtype);
     return true;
 }
 

@@ -167,3 +167,83 @@ int computed_staged_bytes(const struct computed *m, const struct segment *e, int
     }
     return turns * (chunks * held + bk / chunk * context) + (computed_is_fixed(m, e) ? chunks * n_values * widest : 0);
 }
+
+struct node *computed_stored(const struct operand *o, enum fx_dtype t) {
+    struct node *n = o->value;
+    return n->kind == N_CAST && n->to == t && fx_is_float(n->args[0]->dtype) ? n->args[0] : n;
+}
+
+struct interval computed_interval(const struct graph *g, const struct node *n) {
+    static const struct interval any = {-INFINITY, INFINITY};
+    if (n->kind == N_CONST) return fx_is_integer(n->dtype) ? (struct interval){n->integer, n->integer} : any;
+    if (n->kind == N_ACCESS && !n->has_fill) return computed_interval(g, n->args[0]);
+    if (n->kind != N_INPUT) return any;
+    enum fx_dtype t = g->kernel->params[n->param].dtype;
+    int bits = fx_dtype_bits(t);
+    if (!fx_is_integer(t) || bits > 8) return any;
+    return fx_dtype_class_of(t) == FX_CLASS_S ? (struct interval){-ldexp(1, bits - 1), ldexp(1, bits - 1) - 1}
+                                              : (struct interval){0, ldexp(1, bits) - 1};
+}
+
+/* Whether the uniform value n is one of type t, 0 where what it reads is. */
+static bool is_held_exactly(const struct graph *g, const struct computed *m, const struct node *n, enum fx_dtype t) {
+    const struct node *source = n->kind == N_ACCESS && !n->has_fill ? n->args[0] : n;
+    bool is_cast = n->kind == N_CAST && n->to == t,
+         is_stored = source->kind == N_INPUT && g->kernel->params[source->param].dtype == t;
+    for (int i = 0; (is_cast || is_stored) && i < m->n_leaves; i++) {
+        const struct leaf *f = &m->leaves[i];
+        if (f->kind == LEAF_ONE && (f->node == n || (is_cast && f->node == n->args[0]))) return true;
+    }
+    return false;
+}
+
+/* Whether n is such an integer, computed so of leaves and of the nodes before it; *out: what it may be. */
+static bool find_small(const struct graph *g, const struct computed *m, const struct node *n, const enum halves *of,
+    const struct interval *in, enum fx_dtype t, struct interval *out) {
+    for (int i = 0; i < m->n_leaves; i++) {
+        const struct leaf *f = &m->leaves[i];
+        const struct param *x = n->kind == N_INPUT ? &g->kernel->params[n->param] : NULL;
+        if (f->node != n) continue;
+        *out = computed_interval(g, n);
+        if (f->kind == LEAF_WORD) return x && fx_dtype_bits(x->dtype) == 4 && fx_dtype_bits(x->packed.storage) == 32;
+        return f->kind == LEAF_HELD && x && fx_dtype_bits(f->tensor.dtype) == 8 && fx_is_integer(f->tensor.dtype);
+    }
+    if (n->kind == N_CAST) {
+        *out = in[n->args[0]->id];
+        return of[n->args[0]->id] == HALVES_SMALL &&
+               (n->to == t || n->to == FX_F32 || n->to == FX_I32 || n->to == FX_I64);
+    }
+    if (n->kind != N_OP || (n->op != O_ADD && n->op != O_SUB) || !fx_is_integer(n->dtype)) return false;
+    struct interval x[2];
+    bool is_small = false, is_uniform = false;
+    for (int i = 0; i < 2; i++) {
+        const enum halves kind = of[n->args[i]->id];
+        x[i] = kind == HALVES_SMALL ? in[n->args[i]->id] : computed_interval(g, n->args[i]);
+        is_small |= kind == HALVES_SMALL, is_uniform |= kind == HALVES_UNIFORM;
+    }
+    *out = n->op == O_ADD ? (struct interval){x[0].lo + x[1].lo, x[0].hi + x[1].hi}
+                          : (struct interval){x[0].lo - x[1].hi, x[0].hi - x[1].lo};
+    return is_small && is_uniform;
+}
+
+const enum halves *computed_halves(
+    const struct graph *g, const struct operand *o, const struct computed *m, enum fx_dtype t) {
+    struct arena *a = &g->cx->arena;
+    const double limit = t == FX_BF16 ? 0x1p8 : 0x1p11;
+    struct node *last = computed_stored(o, t);
+    enum halves *of = NEW_ARRAY(a, enum halves, g->n_nodes + 1);
+    struct interval *in = NEW_ARRAY(a, struct interval, g->n_nodes + 1);
+    if (fx_dtype_bits(t) != 16 || !fx_is_float(t)) return NULL;
+    for (int i = 0; i <= last->id; i++) {
+        const struct node *n = g->nodes[i];
+        if (m->is_uniform[i]) of[i] = HALVES_UNIFORM;
+        else if (find_small(g, m, n, of, in, t, &in[i]) && in[i].lo >= -limit && in[i].hi <= limit)
+            of[i] = HALVES_SMALL;
+        else if (n->kind == N_OP && n->op == O_MUL && n->dtype == FX_F32)
+            for (int j = 0; j < 2; j++)
+                if (of[n->args[j]->id] == HALVES_SMALL && is_held_exactly(g, m, n->args[1 - j], t) &&
+                    m->is_uniform[n->args[1 - j]->id])
+                    of[i] = HALVES_PRODUCT;
+    }
+    return of[last->id] == HALVES_SMALL || of[last->id] == HALVES_PRODUCT ? of : NULL;
+}

@@ -34,6 +34,24 @@ struct computed { /* an computed operand, chunk by chunk */
 /* What o, which is made, of a segment of group r, reads; mn: the labels of its m or n. */
 struct computed computed_open(const struct graph *g, const struct partition *p, const struct group *r,
     const struct operand *o, const struct segment *e, const struct axis_list *mn);
+enum halves { /* how a value of an operand of 16-bit floats can be computed, two at a time */
+    HALVES_NONE,
+    HALVES_UNIFORM, /* the same for a whole chunk: computed once, as elsewhere */
+    HALVES_SMALL,   /* an integer, or one as a float, that such a float holds exactly */
+    HALVES_PRODUCT, /* of one of those and a uniform value that it holds: rounded once */
+};
+
+/* By node, for operand o that is multiplied as 16-bit floats of type t, along chunks of whole words: every value on the
+ * way is exact, but for what is rounded as the spec says. NULL: it cannot be computed so. */
+const enum halves *computed_halves(
+    const struct graph *g, const struct operand *o, const struct computed *m, enum fx_dtype t);
+/* The value of o that is stored as type t: without a cast that the store makes, too. */
+struct node *computed_stored(const struct operand *o, enum fx_dtype t);
+struct interval {
+    double lo, hi;
+};
+/* Within which integer n lies, as its dtype says: infinite where that says nothing. */
+struct interval computed_interval(const struct graph *g, const struct node *n);
 /* Whether what is read by values, neither held nor shared, is the same for all k of the segment. */
 bool computed_is_fixed(const struct computed *m, const struct segment *e);
 /* Bytes of shared memory for what it reads of a tile of n_mn rows, where the engine is fx_staging: by the formula of

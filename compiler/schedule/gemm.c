@@ -13,6 +13,9 @@
 #include "schedule/merge.h"
 #include "schedule/skinny.h"
 
+/* Of a computed element, an operation. */
+enum { INSTRUCTIONS = 2 };
+
 static void push(struct axis_list *l, int axis) { l->axes[l->n++] = axis; }
 
 static bool has(const struct axis_list *l, int axis) {
@@ -67,9 +70,10 @@ struct operand gemm_operand(const struct graph *g, const struct partition *p, co
     return o;
 }
 
-/* Operations an element takes; what is the same for a chunk along `along` is computed once for it. */
+/* Operations an element of the operand takes; what is the same for a chunk along `along` is computed once for it. `of`:
+ * what is computed two elements at a time, of which bits of a word take two instructions, a sum or a product one. */
 static double ops_of(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o,
-    const struct axis_list *along) {
+    const struct axis_list *along, const enum halves *of) {
     enum { CHUNK = 8 };
     bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     double ops = 0;
@@ -80,7 +84,12 @@ static double ops_of(const struct graph *g, const struct partition *p, const str
         bool has_along = false;
         if (!needed[i] || at->kind == N_CONST || at->kind == N_SCALAR) continue;
         for (int a = 0; a < along->n; a++) has_along |= node_has_axis(at, along->axes[a]);
-        ops += (at->kind == N_ACCESS ? 4.0 : 1.0) / (has_along ? 1 : CHUNK);
+        if (of && (of[i] > HALVES_UNIFORM || at == o->value)) {
+            ops += at->kind == N_CAST ? 0 : (at->kind == N_OP ? 0.5 : 1) / INSTRUCTIONS;
+        } else {
+            has_along &= !of || of[i] != HALVES_UNIFORM;
+            ops += (at->kind == N_ACCESS ? 4.0 : 1.0) / (has_along ? 1 : CHUNK);
+        }
         if (node_is_loaded(g, p, r, at, &t)) continue;
         for (int a = 0; a < at->n_args; a++) needed[at->args[a]->id] = true;
     }
@@ -240,9 +249,12 @@ static void split_segments(struct gemm_shape *shape) {
 }
 
 void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o,
-    const struct axis_list *k, const struct axis_list *mn) {
+    const struct axis_list *k, const struct axis_list *mn, enum fx_dtype t) {
     o->layout = o->is_computed ? computed_layout(g, p, r, o, k, mn) : layout_of(o, k, mn);
-    if (o->is_computed) o->ops = ops_of(g, p, r, o, o->layout == LAYOUT_K_MAJOR ? k : mn);
+    if (!o->is_computed) return;
+    const struct segment e = {.k = *k};
+    const struct computed m = computed_open(g, p, r, o, &e, mn);
+    o->ops = ops_of(g, p, r, o, m.along, computed_halves(g, o, &m, t));
 }
 
 /* Gives e, of which some operand is a window, its form by tensor maps. */
@@ -259,8 +271,8 @@ static void split_channels(const struct graph *g, const struct partition *p, con
         int axis = i < e->k_outer.n ? e->k_outer.axes[i] : e->k.axes[i - e->k_outer.n];
         if (axis != channel) push(&own->k_outer, axis);
     }
-    gemm_choose_layout(g, p, r, &own->a, &own->k, &shape->m);
-    for (int i = 0; i < e->n_sums; i++) gemm_choose_layout(g, p, r, &own->b[i], &own->k, &shape->n);
+    gemm_choose_layout(g, p, r, &own->a, &own->k, &shape->m, shape->a_dtype);
+    for (int i = 0; i < e->n_sums; i++) gemm_choose_layout(g, p, r, &own->b[i], &own->k, &shape->n, shape->b_dtype);
     e->by_maps = own;
 }
 
@@ -268,8 +280,8 @@ void gemm_choose_layouts(
     const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape) {
     for (int i = 0; i < shape->n_segments; i++) {
         struct segment *e = &shape->segments[i];
-        gemm_choose_layout(g, p, r, &e->a, &e->k, &shape->m);
-        for (int j = 0; j < e->n_sums; j++) gemm_choose_layout(g, p, r, &e->b[j], &e->k, &shape->n);
+        gemm_choose_layout(g, p, r, &e->a, &e->k, &shape->m, shape->a_dtype);
+        for (int j = 0; j < e->n_sums; j++) gemm_choose_layout(g, p, r, &e->b[j], &e->k, &shape->n, shape->b_dtype);
     }
     split_segments(shape);
     for (int i = 0; i < shape->n_segments; i++) split_channels(g, p, r, shape, &shape->segments[i]);
@@ -480,9 +492,8 @@ int gemm_piece_vector(const struct graph *g, const struct partition *p, const st
     return most;
 }
 
-/* What an SM issues in a cycle beside the mainloop; a computed element takes a few instructions an operation. */
+/* What an SM issues in a cycle beside the mainloop. */
 static const double OPS_PER_CYCLE = 64;
-enum { INSTRUCTIONS = 2 };
 
 /* Where the lanes multiply, too, which no more than so many flops a cycle and SM shows, operations take longer. */
 static const double LANES_RATE = 256, BY_LANES = 1.8;

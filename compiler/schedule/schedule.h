@@ -306,8 +306,9 @@ void gemm_fill_segments(const struct graph *g, const struct partition *p, const 
     struct gemm_shape *shape, int a_side);
 void gemm_choose_layouts(
     const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape);
+/* Of one, multiplied as type t. */
 void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o,
-    const struct axis_list *k, const struct axis_list *mn);
+    const struct axis_list *k, const struct axis_list *mn, enum fx_dtype t);
 /* What so many operations of computed operands take. */
 double gemm_computed_seconds(const struct graph *g, double ops);
 /* Cycles that warpgroups take for the epilogue of a tile: `instructions` an element, beside staging its sums. */

@@ -11,6 +11,8 @@ enum {
     WARPS = 4,
     RING_WORDS = 48,
     WORK_WORDS = 72,
+    HALVES_WORDS = 56,
+    MOST_SHARED = 64, /* rows of the wide side for an SM, from which a lane has four */
     MOST_LINE_BYTES = 64,
     MOST_CHUNK = 32,
     MOST_BLOCKS = 8,
@@ -68,11 +70,12 @@ static bool is_turned(const struct gemm_shape *shape, const struct wide *w) {
  * all of them, values a chunk, and the longest chunk for which that holds. */
 struct chunk_reads {
     int narrowest, bits, values, most;
+    bool make_halves; /* two 16-bit floats at a time, and a product's words at a time */
 };
 
 static struct chunk_reads wide_reads(
     const struct graph *g, const struct partition *p, const struct scheduled *s, const struct wide *w) {
-    struct chunk_reads all = {.narrowest = 128, .most = MOST_CHUNK};
+    struct chunk_reads all = {.narrowest = 128, .most = MOST_CHUNK, .make_halves = true};
     for (int i = 0; i < s->gemm.n_segments; i++) {
         const struct segment *e = &s->gemm.segments[i];
         for (int j = 0; j < (w->is_a ? 1 : e->n_sums); j++) {
@@ -82,6 +85,7 @@ static struct chunk_reads wide_reads(
             struct computed m = computed_open(g, p, s->group, o, e, w->is_a ? &s->gemm.m : &s->gemm.n);
             int most = computed_most_chunk(g, o, &m, MOST_CHUNK);
             if (most < all.most) all.most = most;
+            all.make_halves &= computed_halves(g, o, &m, w->is_a ? s->gemm.a_dtype : s->gemm.b_dtype) != NULL;
             for (int k = 0; k < m.n_leaves; k++) {
                 const struct leaf *f = &m.leaves[k];
                 int bits = f->kind == LEAF_ONE || f->kind == LEAF_MANY ? 0
@@ -129,7 +133,8 @@ static const char *product_text(
     if (!method.uses_mma)
         return arena_printf(
             a, "fx_skinny_fma<%s, %s, %d, %d>", x->element, x->size == 2 ? "float" : x->element, method.small, rows);
-    return arena_printf(a, "fx_skinny_mma<%s, %d>", w->is_a || !x->swapped ? x->product : x->swapped, method.small);
+    return arena_printf(a, w->layout != LAYOUT_MN_MAJOR && rows > 2 ? "fx_skinny_mma<%s, %d, %d>" : "fx_skinny_mma<%s, %d>",
+        w->is_a || !x->swapped ? x->product : x->swapped, method.small, rows);
 }
 
 static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct skinny *x,
@@ -138,14 +143,18 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     bool is_k = w->layout != LAYOUT_MN_MAJOR, is_double = fx_dtype_bits(x->sum) == 64;
     int n_sums = s->gemm.n_accumulators, chunk = chunk_of(w, &r, x->size, 16 / x->size, is_aligned), warps = WARPS;
     if (!chunk) return;
-    int group = is_k && !method.uses_mma ? 32 : 4,
-        rows = !is_k                            ? chunk
-               : method.uses_mma || method.small == 1 ? 2
-                                                : 4,
-        lines = is_k ? rows : 4, step = group * (is_k ? chunk : 4), ahead = 4;
     const struct axis_list *wide_axes = w->is_a ? &s->gemm.m : &s->gemm.n;
+    /* What is made two elements at a time takes so few instructions that those around them count: a product of the few
+     * rows is then read for as many of the others as there are blocks for. */
+    const bool make_halves = w->is_computed && r.make_halves && is_aligned && is_k && method.uses_mma,
+               shares = make_halves && !is_of_few && fixed_size(g, wide_axes) >= (int64_t)MOST_SHARED * g->cx->arch->sms;
+    int group = is_k && !method.uses_mma ? 32 : 4,
+        rows = !is_k                                              ? chunk
+               : (method.uses_mma && !shares) || method.small == 1 ? 2
+                                                                  : 4,
+        lines = is_k ? rows : 4, step = group * (is_k ? chunk : 4), ahead = 4;
     int words = line_words(w, &r, x->size, chunk) * lines * w->n * (x->size == 2 && !is_aligned && is_k ? 2 : 1),
-        made = w->is_computed ? chunk * x->size / 4 * lines : 0;
+        made = !w->is_computed ? 0 : make_halves ? 4 * lines : chunk * x->size / 4 * lines;
     double k = nominal_size(g, s->gemm.segments[0].k.axes, s->gemm.segments[0].k.n),
            tiles = nominal_size(g, s->gemm.batch.axes, s->gemm.batch.n) *
                    nominal_size(g, wide_axes->axes, wide_axes->n) / (32 / group * rows),
@@ -157,14 +166,17 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     /* Blocks enough for the memory to be busy while some begin or end, each with less on its way; else more warps. */
     if (!is_aligned || w->is_computed || (are_many && method.uses_mma)) ahead = 2;
     if (is_of_few) warps = method.small > 8 ? MOST_WARPS / 2 : MOST_WARPS, are_many = false; /* as have the registers */
-    const double most_tiles = is_of_few || w->is_computed || !method.uses_mma ? 0 : (is_k ? 6 : 12) * sms;
+    const double most_tiles = is_of_few || !method.uses_mma || shares ? 0
+                              : make_halves                           ? 12 * sms
+                              : w->is_computed                        ? 0
+                                                                      : (is_k ? 6 : 12) * sms;
     while (warps < MOST_WARPS && tiles * warps < most_tiles) warps *= 2;
     while (ahead > 1 && (ahead * words + made > RING_WORDS || ahead * warps * step > k)) ahead /= 2;
     while (warps > 1 && warps * step > k) warps /= 2;
     int wide = 32 / group * rows,
         sums = rows * (method.uses_mma ? method.small / 4 : method.small) * n_sums * (is_double ? 2 : 1),
         smem = warps * n_sums * wide * method.small * (is_double ? 8 : 4);
-    int work = (is_aligned ? WORK_WORDS : 2 * WORK_WORDS) + method.small / 2 + (w->is_second ? method.small : 0) +
+    int work = (make_halves ? HALVES_WORDS : is_aligned ? WORK_WORDS : 2 * WORK_WORDS) + method.small / 2 + (w->is_second ? method.small : 0) +
                (method.uses_mma ? 0 : 32 * (w->n - 1 + (method.small >= 8))),
         blocks = SM_REGISTERS / (warps * 32) / (ahead * words + made + sums + work);
     if (smem > g->cx->arch->block_shared || sums > 128) return;

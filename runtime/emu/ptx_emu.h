@@ -547,6 +547,23 @@ inline unsigned char fx_f32_to_e5m2(float x) { return emu_to_f8<2, 15, 0x7b>(x);
 inline unsigned fx_pack_f16(float lo, float hi) { return fx_f32_to_f16(lo) | (unsigned)fx_f32_to_f16(hi) << 16; }
 inline unsigned fx_pack_bf16(float lo, float hi) { return fx_f32_to_bf16(lo) | (unsigned)fx_f32_to_bf16(hi) << 16; }
 
+// emu_fma: a * b + c, a number of at most 11 digits each: the double nearest, the last bit set where it is not exact, as an odd float
+inline float emu_fma(float a, float b, float c) {
+  const double product = (double)a * b, sum = product + c, of_c = sum - product, rest = (product - (sum - of_c)) + (c - of_c);
+  if (!(fabs(sum) <= 0x1.fffffffffffffp1023)) return (float)sum;
+  return fx_f64_to_f32_odd(emu_odd<double, unsigned long long>(sum, (rest < 0) == (sum > 0), rest == 0));
+}
+inline unsigned fx_fma_f16x2(unsigned a, unsigned b, unsigned c) {
+  float d[2];
+  for (int i = 0; i < 2; ++i) d[i] = emu_fma(fx_f16_to_f32((unsigned short)(a >> 16 * i)), fx_f16_to_f32((unsigned short)(b >> 16 * i)), fx_f16_to_f32((unsigned short)(c >> 16 * i)));
+  return fx_pack_f16(d[0], d[1]);
+}
+inline unsigned fx_fma_bf16x2(unsigned a, unsigned b, unsigned c) {
+  float d[2];
+  for (int i = 0; i < 2; ++i) d[i] = emu_fma(fx_from_bits(a >> 16 * i << 16), fx_from_bits(b >> 16 * i << 16), fx_from_bits(c >> 16 * i << 16));
+  return fx_pack_bf16(d[0], d[1]);
+}
+
 inline unsigned fx_cvt_tf32(unsigned bits) {
   // A NaN is cut off, as an H200 does: one whose upper 10 bits of fraction are 0 becomes an infinity.
   return ((bits & 0x7fffffffu) > 0x7f800000u ? bits : bits + 0x1000u) & 0xffffe000u;

@@ -165,6 +165,12 @@ FX_DEVICE void test_funnel(const unsigned *x, unsigned *y, unsigned long long *)
 // case fx_and_or: www -> 1, exact
 FX_DEVICE void test_and_or(const unsigned *x, unsigned *y, unsigned long long *) { y[0] = fx_and_or(x[0], x[1], x[2]); }
 
+// case fx_fma_f16x2: www -> 1, exact
+FX_DEVICE void test_fma_f16x2(const unsigned *x, unsigned *y, unsigned long long *) { y[0] = fx_fma_f16x2(x[0], x[1], x[2]); }
+
+// case fx_fma_bf16x2: www -> 1, exact
+FX_DEVICE void test_fma_bf16x2(const unsigned *x, unsigned *y, unsigned long long *) { y[0] = fx_fma_bf16x2(x[0], x[1], x[2]); }
+
 // case fx_permute: www -> 1, exact
 FX_DEVICE void test_permute(const unsigned *x, unsigned *y, unsigned long long *) { y[0] = fx_permute(x[0], x[1], x[2]); }
 

@@ -174,3 +174,51 @@ kernel epilogue(x: bf16[M,K], w: bf16[N,K], b: bf16[N], r: bf16[M,N]) -> (y: bf1
   y = relu(h) + r }
 test epilogue { M=1 N=40 K=256 init: integers(-2,2) tol: exact }
 test epilogue { M=9 N=33 K=75 init: integers(-2,2) tol: exact }
+# Two 16-bit floats of a word at a time: fields of either order and sign, bytes, zero points on either side.
+kernel h_const(x: bf16[M,K], w: u4[N,K] packed(i32, K, lsb), s: bf16[N, G=K/128]) -> y: f32[M,N] with { fuse: require } { y = x @ bf16((w - 8) * s[G: idx(K) // 128]) }
+test h_const { M=1 N=40 K=256 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-2000000000,2000000000) tol: exact }
+test h_const { M=16 N=17 K=512 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-2000000000,2000000000) tol: exact }
+test h_const { M=40 N=72 K=256 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-2000000000,2000000000) tol: exact }
+kernel h_msb(x: f16[M,K], w: u4[N,K] packed(u32, K, msb), s: f16[N, G=K/32]) -> y: f32[M,N] with { fuse: require } { y = x @ f16((8 - w) * s[G: idx(K) // 32]) }
+test h_msb { M=1 N=40 K=256 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(0,4000000000) tol: exact }
+test h_msb { M=16 N=17 K=96 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(0,4000000000) tol: exact }
+test h_msb { M=40 N=72 K=128 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(0,4000000000) tol: exact }
+kernel h_signed(x: bf16[M,K], w: i4[N,K] packed(i32, K, lsb), s: bf16[N]) -> y: f32[M,N] with { fuse: require } { y = x @ bf16((w + 3) * s) }
+test h_signed { M=1 N=40 K=256 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-2000000000,2000000000) tol: exact }
+test h_signed { M=16 N=17 K=96 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-2000000000,2000000000) tol: exact }
+test h_signed { M=40 N=72 K=128 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-2000000000,2000000000) tol: exact }
+kernel h_signed_msb(x: f16[M,K], w: i4[N,K] packed(i32, K, msb)) -> y: f32[M,N] with { fuse: require } { y = x @ f16(w) }
+test h_signed_msb { M=1 N=40 K=256 x.init: integers(-2,2) w.init: integers(-2000000000,2000000000) tol: exact }
+test h_signed_msb { M=16 N=17 K=96 x.init: integers(-2,2) w.init: integers(-2000000000,2000000000) tol: exact }
+test h_signed_msb { M=40 N=72 K=128 x.init: integers(-2,2) w.init: integers(-2000000000,2000000000) tol: exact }
+kernel h_i8_bf16(x: bf16[M,K], w: i8[N,K], s: bf16[N]) -> y: f32[M,N] with { fuse: require } { y = x @ bf16(w * s) }
+test h_i8_bf16 { M=1 N=40 K=256 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
+test h_i8_bf16 { M=16 N=17 K=96 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
+test h_i8_bf16 { M=40 N=72 K=128 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
+kernel h_u8_bf16(x: bf16[M,K], w: u8[N,K], s: bf16[N]) -> y: f32[M,N] with { fuse: require } { y = x @ bf16((w - 128) * s) }
+test h_u8_bf16 { M=1 N=40 K=256 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(0,255) tol: exact }
+test h_u8_bf16 { M=16 N=17 K=96 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(0,255) tol: exact }
+test h_u8_bf16 { M=40 N=72 K=128 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(0,255) tol: exact }
+kernel h_i8_f16(x: f16[M,K], w: i8[N,K], s: f16[N]) -> y: f32[M,N] with { fuse: require } { y = x @ f16(w * s) }
+test h_i8_f16 { M=1 N=40 K=256 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
+test h_i8_f16 { M=16 N=17 K=96 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
+test h_i8_f16 { M=40 N=72 K=128 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
+kernel h_u8_f16(x: f16[M,K], w: u8[N,K], s: f16[N]) -> y: f32[M,N] with { fuse: require } { y = x @ f16((w - 128) * s) }
+test h_u8_f16 { M=1 N=40 K=256 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(0,255) tol: exact }
+test h_u8_f16 { M=16 N=17 K=96 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(0,255) tol: exact }
+test h_u8_f16 { M=40 N=72 K=128 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(0,255) tol: exact }
+kernel h_u8_z(x: f16[M,K], w: u8[N,K], z: u8[N], s: f16[N]) -> y: f32[M,N] with { fuse: require } { y = x @ f16((w - z) * s) }
+test h_u8_z { M=1 N=40 K=256 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(0,255) z.init: integers(0,255) tol: exact }
+test h_u8_z { M=16 N=17 K=96 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(0,255) z.init: integers(0,255) tol: exact }
+test h_u8_z { M=40 N=72 K=128 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(0,255) z.init: integers(0,255) tol: exact }
+# What is rounded is rounded once, as the spec says: beside the same stored, any scale.
+kernel h_rounds(x: bf16[M,K], w: u4[N,K] packed(i32, K, lsb), z: u4[N, G=K/128] packed(i32, G, lsb), s: bf16[N, G=K/128]) -> y: f32[M,N] with { fuse: require } { y = x @ bf16((w - z[G: idx(K) // 128]) * s[G: idx(K) // 128]) }
+test h_rounds { M=3 N=24 K=256 w.init: integers(-2000000000,2000000000) z.init: integers(-2000000000,2000000000) }
+test h_rounds { M=20 N=24 K=256 w.init: integers(-2000000000,2000000000) z.init: integers(-2000000000,2000000000) }
+# So many columns that a lane has four of them.
+kernel h_many(x: bf16[M,K], w: u4[N=8500,K] packed(i32, K, lsb), s: bf16[N, G=K/128]) -> y: f32[M,N] with { fuse: require } { y = x @ bf16((w - 8) * s[G: idx(K) // 128]) }
+test h_many { M=1 K=256 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-2000000000,2000000000) tol: exact }
+test h_many { M=13 K=128 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-2000000000,2000000000) tol: exact }
+kernel h_many_i8(x: f16[M,K], w: i8[N=8500,K], s: f16[N]) -> y: f32[M,N] with { fuse: require } { y = x @ f16(w * s) }
+test h_many_i8 { M=3 K=160 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
+test h_many_i8 { M=16 K=80 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
