@@ -153,18 +153,27 @@ struct node *build_folded(struct graph *g, const struct node *n) {
 
 /* ---- prices ---- */
 
-double build_odd_seconds(
-    const struct graph *g, const struct node *n, const struct contraction *c, double *slices) {
-    /* Of the engine that takes any alignment; blocks an SM. */
-    enum { TILE = 64, FEW_ROWS = 16, BLOCKS = 2, LEAST_SLICE = 256 };
-    static const double BLOCK_SECONDS = 0.85e-6;   /* from asking for a block of k until it is multiplied, on an H100 */
+double build_tiles(const struct graph *g, const struct node *n, const struct contraction *c, int tile) {
     double sides[2] = {1, 1}, batches = 1;
     for (int i = 0; i < n->n_axes; i++) {
         bool has_a = node_has_axis(c->a, n->axes[i]), has_b = node_has_axis(c->b, n->axes[i]);
         *(has_a && has_b ? &batches : &sides[has_b]) *= nominal_size(g, &n->axes[i], 1);
     }
+    return batches * ceil(sides[0] / tile) * ceil(sides[1] / tile);
+}
+
+double build_odd_seconds(
+    const struct graph *g, const struct node *n, const struct contraction *c, double *slices) {
+    /* Of the engine that takes any alignment; blocks an SM. */
+    enum { TILE = 64, FEW_ROWS = 16, BLOCKS = 2, LEAST_SLICE = 256 };
+    static const double BLOCK_SECONDS = 0.85e-6;   /* from asking for a block of k until it is multiplied, on an H100 */
+    double sides[2] = {1, 1};
+    for (int i = 0; i < n->n_axes; i++) {
+        bool has_a = node_has_axis(c->a, n->axes[i]), has_b = node_has_axis(c->b, n->axes[i]);
+        if (!has_a || !has_b) sides[has_b] *= nominal_size(g, &n->axes[i], 1);
+    }
     if (sides[0] <= FEW_ROWS || sides[1] <= FEW_ROWS) return 0;
-    double tiles = batches * ceil(sides[0] / TILE) * ceil(sides[1] / TILE);
+    double tiles = build_tiles(g, n, c, TILE);
     double depth = nominal_size(g, n->reduced, n->n_reduced), most = floor(g->cx->arch->sms / tiles);
     *slices = depth / LEAST_SLICE < most ? depth / LEAST_SLICE : most;
     if (*slices < 1) *slices = 1;

@@ -2,7 +2,7 @@
  *
  * In: a graph. Out: one in which sum[K](a * b), a and b floats of 16 bits in memory, or f32 that is multiplied in
  * parts of 16 bits, has become sum[P]((a[K: P] ?? 0) * (b[K: P] ?? 0)), P a new label of the kernel whose extent is
- * the next multiple of 8, where a row of a or b is no multiple of 8 elements, nor, of 16 bits, K, and the product is
+ * the next multiple of 8, or of slices of k that split_k cuts, where a row of a or b is no multiple of 8 elements, nor, of 16 bits, K, and the product is
  * large enough, or has so few tiles and so long a k, to pay for two copies. The factors are then computed, and stored
  * ahead of the product with P contiguous where that is predicted to be faster. What is added is 0 times 0. Extents
  * have to be fixed, and k is one label. */
@@ -93,6 +93,19 @@ static bool is_padded(const struct padder *s, const struct node *n) {
            flops / (of->repacked * all) + of->copied * (bytes[0] + bytes[1]) / m->copied + n_copies * COPY_SECONDS;
 }
 
+/* How long the new label is: of few tiles, whose k split_k may cut for every multiprocessor, slices of whole blocks, if
+ * that adds little. */
+static int64_t padded_extent(const struct graph *g, const struct node *n, const struct contraction *c) {
+    enum { TILE = 128, SLICE_STEP = 64, LEAST_SLICE = 1024, ADDED = 16 };
+    const int64_t extent = g->kernel->axes[n->reduced[0]].extent, least = (extent / STEP + 1) * STEP;
+    int64_t slices = (int64_t)(g->cx->arch->sms / build_tiles(g, n, c, TILE));
+    if (slices > extent / LEAST_SLICE) slices = extent / LEAST_SLICE;
+    if (slices < 2) return least;
+    const int64_t length = (extent / slices / SLICE_STEP + 1) * SLICE_STEP,
+                  whole = (extent + length - 1) / length * length;
+    return whole - extent <= extent / ADDED ? whole : least;
+}
+
 /* Factor f along the new label, 0 behind the end of the old one. */
 static struct node *repacked(struct graph *out, struct node *f, int k, int label, const struct node *like) {
     struct node at = {
@@ -114,7 +127,7 @@ static struct node *pad(void *state, struct graph *out, const struct node *old, 
     int k = old->reduced[0];
     const struct axis whole = s->kernel->axes[k];
     struct axis padded = {.name = build_label_name(s->g, s->kernel, whole.name, "_padded"),
-        .extent = (whole.extent / STEP + 1) * STEP,
+        .extent = padded_extent(s->g, old, &c),
         .span = whole.span,
         .part_of = -1,
         .is_inner = true};

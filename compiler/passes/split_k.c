@@ -8,8 +8,8 @@
  * have to lie in memory, are read as 0 behind the end of K. Terms are added in another order, as in
  * any sum. Where the kernel says how many GPU kernels it wants, the slices and their sum are phases of one, or the form
  * without slices is taken (form.c). Not where every contraction is to be by itself, and not where a factor is made of
- * another product of matrices: that may be a chain, which is one kernel. A factor made
- * of a mean is cut as any other. */
+ * another product of matrices: that may be a chain, which is one kernel, nor where one is packed along K: fields would
+ * be read one by one. A factor made of a mean is cut as any other. */
 #include <math.h>
 #include <string.h>
 
@@ -44,6 +44,24 @@ static const double JOIN_SECONDS = 4e-6, WORTH = 0.75, EXCHANGE_SECONDS = 2e-6; 
 static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
     while (n->kind == N_CAST || n->kind == N_ACCESS) n = n->args[0];
     return n->kind == N_INPUT ? g->kernel->params[n->param].dtype : n->dtype;
+}
+
+/* In which factor n is multiplied: a cast to a 16-bit float says so, whatever is cast. */
+static enum fx_dtype factor_dtype(const struct graph *g, const struct node *n) {
+    return n->kind == N_CAST && fx_is_float(n->to) && fx_dtype_bits(n->to) == 16 ? n->to : stored_dtype(g, n);
+}
+
+/* Whether factor n is made of a tensor packed along k. Slices of it are no words but fields, read one by one. */
+static bool reads_fields(const struct graph *g, const struct node *n, int k) {
+    bool *is_needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    is_needed[n->id] = true;
+    for (int i = n->id; i >= 0; i--) {
+        const struct node *at = g->nodes[i];
+        const struct param *p = at->kind == N_INPUT ? &g->kernel->params[at->param] : NULL;
+        if (is_needed[i] && p && p->packed.factor && p->axes[p->packed.axis] == k) return true;
+        for (int a = 0; is_needed[i] && a < at->n_args; a++) is_needed[at->args[a]->id] = true;
+    }
+    return false;
 }
 
 /* The reduced label that is cut: the longest of fixed extent. Labels that depend on open ones would be arguments of
@@ -91,10 +109,11 @@ static double product_seconds(const struct arch *m, double rows, double cols, do
 }
 
 /* Seconds of a product with so few rows that the skinny driver takes it, which reads the other factor once: by its
- * bytes, of which an SM reads no more than it can. NEVER where it does not take it. */
+ * bytes, of which an SM reads no more than it can, and waits for. NEVER where it does not take it. */
 static const double NEVER = 1e30;
 static const double ALONE = 2.5; /* times its share of the bandwidth that an SM reads where others are idle */
-enum { TILE = 128, FEW_TILE = 16 };
+static const double ROUND_SECONDS = 0.9e-6; /* what a block of it waits for ROUND of its k */
+enum { TILE = 128, FEW_TILE = 16, ROUND = 2048 };
 static int few_rows(int bits) { return bits <= 16 ? 16 : bits <= 32 ? 8 : 4; }
 /* Tiles of the skinny driver that read as fast as the memory can. */
 static double busy_tiles(const struct arch *m) { return floor(m->sms / ALONE); }
@@ -102,7 +121,9 @@ static double busy_tiles(const struct arch *m) { return floor(m->sms / ALONE); }
 static double skinny_seconds(const struct arch *m, double rows, double cols, double batches, double depth, int bits) {
     double tiles = batches * up(cols, FEW_TILE), busy = tiles * ALONE / m->sms;
     if (rows > few_rows(bits)) return NEVER;
-    return batches * cols * depth * bits / 8 / m->copied / (busy < 1 ? busy : 1);
+    double reading = batches * cols * depth * bits / 8 / m->copied / (busy < 1 ? busy : 1),
+           waiting = up(depth, ROUND) * ROUND_SECONDS;
+    return reading > waiting ? reading : waiting;
 }
 
 struct slices { /* how a contraction is cut */
@@ -164,13 +185,14 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
     struct contraction c;
     if (!as_mainloop(n, &c) || !is_matrix_product(g, n) || s->has_product[n->args[0]->id]) return false;
     const int k = longest(g, n);
-    if (k < 0) return false;
+    if (k < 0 || reads_fields(g, c.a, k) || reads_fields(g, c.b, k)) return false;
     *out = (struct slices){.k = k, .of = c};
     double a = extent_of(g, n, c.a, c.b), b = extent_of(g, n, c.b, c.a), elements = nominal_size(g, n->axes, n->n_axes),
            rows = a < b ? a : b, cols = a < b ? b : a, batches = elements / (a * b),
            depth = nominal_size(g, n->reduced, n->n_reduced);
     enum fx_dtype da = stored_dtype(g, c.a), db = stored_dtype(g, c.b);
-    enum fx_dtype wider = fx_dtype_bits(da) > fx_dtype_bits(db) ? da : db;
+    enum fx_dtype fa = factor_dtype(g, c.a), fb = factor_dtype(g, c.b),
+                  wider = fx_dtype_bits(fa) > fx_dtype_bits(fb) ? fa : fb;
     const bool by_maps = m->has_wgmma && (da == FX_F16 || da == FX_BF16) && da == db,
                has_clusters = by_maps && !stores_odd_rows(g, n);
     int bits = fx_dtype_bits(wider);

@@ -17,6 +17,7 @@ kernel even(x: f16[M,K=65536], w: f16[K,N=64]) -> y: f16[M,N] { y = x @ w }
 # one launch: the slices, a barrier of the grid, and their sum with the epilogue; of a computed operand too
 kernel joined(x: f32[M=20,K=4096], w: f32[K,N=20], b: f32[N]) -> y: f32[M,N] with { fuse: require } { y = relu(x @ w + b) }
 kernel joined_half(x: bf16[M=20,K=50008], w: bf16[N=16,K], b: f32[N]) -> y: f32[M,N] with { kernels: 1 } { y = relu(x @[K] w + b) }
+kernel padded(x: bf16[M=17,K=131075], w: bf16[N=18,K], b: bf16[N]) -> y: f32[M,N] { y = relu(x @[K] w + b) }
 kernel joined_batched(x: i8[B=2,M=24,K=18001], w: i8[B,N=40,K]) -> y: i32[B,M,N] with { fuse: require } { y = x @[K] w }
 kernel joined_outer(c: f32[M=12,P=64], w: f32[N=24,P,Q=P], b: f32[N]) -> y: f32[M,N] with { fuse: require } { y = relu((c * c{P->Q}) @[P,Q] w + b) }
 
@@ -26,6 +27,7 @@ kernel across[S=3](a: bf16[M,K], b: bf16[K,N], w: f32[I]) -> y: f32[I,M,N] { y =
 kernel within[I=64](a: bf16[M,K], b: bf16[K,N], w: f32[S]) -> y: f32[S,M,N] { y = sum[I]((a[K: idx(S) * size(I) + idx(I)] ?? 0) * (b[K: idx(S) * size(I) + idx(I)] ?? 0)) * w }
 
 test joined { init: integers(-2,2) tol: exact }
+test padded { init: integers(-2,2) tol: exact }
 test joined_half { init: integers(-1,1) }
 test joined_batched { init: integers(-2,2) tol: exact }
 test joined_outer { init: integers(-2,2) tol: exact }
