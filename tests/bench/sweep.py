@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Products of every shape beside cuBLAS: sweep.py [--seed FILE or NUMBER] [--take N/OF] [--rounds N] [--lib SO], on a machine with a GPU, PyTorch and build/libfx.so.
+"""Products of every shape beside cuBLAS: sweep.py [--seed FILE or NUMBER] [--take N/OF or FIRST:END] [--rounds N] [--lib SO], on a machine with a GPU, PyTorch and build/libfx.so.
 
 `gelu_tanh(x @ w + b)` of bf16, w stored (N, K), at the extents that the seed draws: 200 with M, N and K log-uniform in 1..8192, 60 with K up to 262144; every other one has its extents rounded up to multiples of 8 ("aligned"; else "odd").
 Nothing is tuned. Ours is timed with the extents compiled in and, as `free`, without; beside it are cuBLASLt's fused epilogue (torch._addmm_activation) and a product followed by kernels, eager. Integers are compared in every element first.
@@ -127,7 +127,7 @@ def mean(ratios):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--seed", default=str(HERE / "sweep.seed"), help="a number, or a file with one")
-    p.add_argument("--take", default="0/1", help="every so many-th shape: 0/4")
+    p.add_argument("--take", default="0/1", help="every so many-th shape, 0/4, or those from one to before another, 152:260")
     p.add_argument("--rounds", type=int, default=9)
     p.add_argument("--lib", default=str(libfx.ROOT / "build/libfx.so"))
     p.add_argument("--no-free", dest="free", action="store_false")
@@ -136,8 +136,8 @@ def main():
     a = p.parse_args()
     began = time.time()
     seed = int(a.seed) if a.seed.isdigit() else int(pathlib.Path(a.seed).read_text().split()[0])
-    first, of = map(int, a.take.split("/"))
-    shapes = drawn(seed)[first::of]
+    numbers = [int(x) for x in a.take.replace("/", ":").split(":")]
+    shapes = drawn(seed)[slice(numbers[0], numbers[1])] if ":" in a.take else drawn(seed)[numbers[0] :: numbers[1]]
     lib, path = libfx.load(a.lib), pathlib.Path(tempfile.gettempdir()) / "fx_sweep.fx"
     path.write_text(SPEC)
     if a.warm:
