@@ -122,7 +122,7 @@ static double skinny_seconds(const struct arch *m, double rows, double cols, dou
     double tiles = batches * up(cols, FEW_TILE), busy = tiles * ALONE / m->sms;
     if (rows > few_rows(bits)) return NEVER;
     double reading = batches * cols * depth * bits / 8 / m->copied / (busy < 1 ? busy : 1),
-           waiting = up(depth, ROUND) * ROUND_SECONDS;
+           waiting = depth / ROUND * ROUND_SECONDS;
     return reading > waiting ? reading : waiting;
 }
 
