@@ -81,26 +81,36 @@ FX_DEVICE T fx_floor_mod(T a, T b) {
 // fx_clamp_f64: x truncated to what lies between lo and hi, NaN to 0
 FX_DEVICE double fx_clamp_f64(double x, double lo, double hi) { return x != x ? 0.0 : x < lo ? lo : x > hi ? hi : x; }
 
+// fx_clamp_f32: the same in f32, where conversions to doubles would take most of the time
+FX_DEVICE float fx_clamp_f32(float x, float lo, float hi) { return x != x ? 0.0f : fminf(fmaxf(x, lo), hi); }
+
 // fx_saturate_i4: x truncated and saturated
 FX_DEVICE int fx_saturate_i4(double x) { return (int)fx_clamp_f64(x, -8.0, 7.0); }
+FX_DEVICE int fx_saturate_i4(float x) { return (int)fx_clamp_f32(x, -8.0f, 7.0f); }
 
 // fx_saturate_u4: x truncated and saturated
 FX_DEVICE int fx_saturate_u4(double x) { return (int)fx_clamp_f64(x, 0.0, 15.0); }
+FX_DEVICE int fx_saturate_u4(float x) { return (int)fx_clamp_f32(x, 0.0f, 15.0f); }
 
 // fx_saturate_i8: x truncated and saturated
 FX_DEVICE int fx_saturate_i8(double x) { return (int)fx_clamp_f64(x, -128.0, 127.0); }
+FX_DEVICE int fx_saturate_i8(float x) { return (int)fx_clamp_f32(x, -128.0f, 127.0f); }
 
 // fx_saturate_u8: x truncated and saturated
 FX_DEVICE int fx_saturate_u8(double x) { return (int)fx_clamp_f64(x, 0.0, 255.0); }
+FX_DEVICE int fx_saturate_u8(float x) { return (int)fx_clamp_f32(x, 0.0f, 255.0f); }
 
 // fx_saturate_i16: x truncated and saturated
 FX_DEVICE int fx_saturate_i16(double x) { return (int)fx_clamp_f64(x, -32768.0, 32767.0); }
+FX_DEVICE int fx_saturate_i16(float x) { return (int)fx_clamp_f32(x, -32768.0f, 32767.0f); }
 
 // fx_saturate_i32: x truncated and saturated
 FX_DEVICE int fx_saturate_i32(double x) { return (int)fx_clamp_f64(x, -2147483648.0, 2147483647.0); }
+FX_DEVICE int fx_saturate_i32(float x) { return x >= 2147483648.0f ? 2147483647 : (int)fx_clamp_f32(x, -2147483648.0f, 2147483520.0f); }
 
 // fx_saturate_u32: x truncated and saturated
 FX_DEVICE unsigned fx_saturate_u32(double x) { return (unsigned)fx_clamp_f64(x, 0.0, 4294967295.0); }
+FX_DEVICE unsigned fx_saturate_u32(float x) { return x >= 4294967296.0f ? 4294967295u : (unsigned)fx_clamp_f32(x, 0.0f, 4294967040.0f); }
 
 // fx_saturate_i64: x truncated and saturated
 FX_DEVICE long long fx_saturate_i64(double x) {

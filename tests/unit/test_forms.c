@@ -57,6 +57,10 @@ static enum fx_dtype result_type(enum op op, enum fx_dtype t) {
     return rule == RULE_COMPARE || rule == RULE_LOGIC ? FX_BOOL : rule == RULE_BITS ? FX_U32 : t;
 }
 
+/* What floats are converted to, from f32 and from f64. */
+static const enum fx_dtype saturated[] = {FX_I4, FX_U4, FX_I8, FX_U8, FX_I16, FX_I32, FX_U32, FX_I64, FX_U64};
+enum { N_SATURATED = sizeof saturated / sizeof *saturated };
+
 static void print_form(FILE *out, struct values *w, enum op op, enum fx_dtype t) {
     static const char *const names[] = {"a", "b", "c"};
     struct node operands[MAX_ARGS] = {0},
@@ -88,6 +92,11 @@ static void build_forms(void) {
     for (int op = 0; op < N_OPS; op++)
         for (int t = 0; t < N_TYPES; t++)
             if (takes((enum op)op, types[t])) print_form(out, &w, (enum op)op, types[t]);
+    for (int i = 0; i < N_SATURATED; i++)
+        fprintf(out,
+            "extern \"C\" void saturate_%s(const struct word *x, struct word *y) {\n"
+            "  y[0].i = fx_saturate_%s((float)x->f), y[1].i = fx_saturate_%s(x->f);\n}\n",
+            fx_dtype_name(saturated[i]), fx_dtype_name(saturated[i]), fx_dtype_name(saturated[i]));
     fclose(out);
     arena_release(&cx.arena);
     snprintf(command, sizeof command,
@@ -98,14 +107,18 @@ static void build_forms(void) {
 
 typedef void form(const struct word *, struct word *);
 
-static form *find_form(enum op op, enum fx_dtype t) {
-    char name[80];
+static form *find_function(const char *name) {
     ck_assert_msg(library != NULL, "the forms do not compile");
-    snprintf(name, sizeof name, "form_%s_%s", op_info[op].id, fx_dtype_name(t));
     form *f = NULL;
     *(void **)&f = dlsym(library, name);
     ck_assert_msg(f != NULL, "%s is missing", name);
     return f;
+}
+
+static form *find_form(enum op op, enum fx_dtype t) {
+    char name[80];
+    snprintf(name, sizeof name, "form_%s_%s", op_info[op].id, fx_dtype_name(t));
+    return find_function(name);
 }
 
 /* ---- operands ---- */
@@ -204,11 +217,36 @@ START_TEST(form_of) {
 }
 END_TEST
 
+/* Every 1021st f32, and those at the ends of the dtype: its own conversion and that of doubles. */
+START_TEST(saturation_to) {
+    enum fx_dtype t = saturated[_i];
+    char name[40];
+    snprintf(name, sizeof name, "saturate_%s", fx_dtype_name(t));
+    form *f = find_function(name);
+    int bits = fx_dtype_bits(t);
+    for (int64_t i = -16; i <= UINT32_MAX; i += i < 0 ? 1 : 1021) {
+        uint32_t word = (uint32_t)i;
+        float v;
+        memcpy(&v, &word, 4);
+        if (i < 0) { /* -1, 1 and 2 to powers about those of the ends, and what stands next to them */
+            float end = ldexpf(1, bits - (i & 1)), sign = i & 2 ? -1 : 1;
+            v = sign * (i & 4 ? nextafterf(end, i & 8 ? 0 : INFINITY) : i & 8 ? end : end - 1);
+        }
+        struct word x = {.f = v}, y[2] = {{0}};
+        f(&x, y);
+        int64_t want = fx_saturate(t, v);
+        ck_assert_msg(y[0].i == want && y[1].i == want, "%s of %.9g is %lld, of a double %lld, and should be %lld", name,
+            v, (long long)y[0].i, (long long)y[1].i, (long long)want);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("forms");
     TCase *tests = tcase_create("forms");
     tcase_add_unchecked_fixture(tests, build_forms, NULL);
     tcase_add_loop_test(tests, form_of, 0, N_OPS);
+    tcase_add_loop_test(tests, saturation_to, 0, N_SATURATED);
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
