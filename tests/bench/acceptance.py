@@ -216,6 +216,7 @@ class Ours:
                 self_outputs.append(x)
             given.append(x)
         values = self.kernel.values([x if not torch.is_tensor(x) else x.data_ptr() for x in given])
+        self.kernel.constants(values, torch.cuda.current_stream().cuda_stream)  # before any launch is captured
         n = self.kernel.workspace_bytes(values)
         workspace = torch.full((max(n, 1),), 0xff, dtype=torch.uint8, device=self.problem.device)
         return {"values": values, "tensors": given, "outputs": self_outputs, "workspace": workspace, "n": n}
@@ -531,7 +532,7 @@ def on_gpu(args, lib, rows, log, argv):
     started = time.time()
     ahead = Ahead(args, argv) if args.compile and not args.tests else None
     context = libfx.Context(lib)
-    with ThreadPoolExecutor(4) as pool:  # ours compile while theirs do
+    with ThreadPoolExecutor(4 if ahead else os.cpu_count()) as pool:  # ours compile while theirs do
         prepared = dict(zip(map(id, rows), pool.map(lambda row: prepare(lib, row, context), rows)))
     print(f"<!-- {torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}; ours prepared after {time.time() - started:.0f} s -->", flush=True)
     done = ahead.wait(started + args.deadline) if ahead else set()
