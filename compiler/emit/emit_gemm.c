@@ -249,6 +249,24 @@ static void emit_maps(struct operand_place *b, const struct operand *operands) {
     b->segment = plain;
 }
 
+/* Whether some entry brings operands by loaders; else by tensor maps, or into registers. */
+static bool has_loaders(const struct scheduled *s) {
+    for (int i = 0; i < s->n_configs; i++)
+        if (!s->configs[i].takes_maps && !s->configs[i].is_skinny) return true;
+    return false;
+}
+
+/* How the gemm driver loads it. */
+static void emit_loader(
+    struct operand_place *b, char side, const char *struct_name, const struct operand *operands, int n) {
+    bool is_strided = false;
+    for (int i = 0; i < n; i++) is_strided |= !operands[i].is_computed && operands[i].tensor.is_strided;
+    const char *base = is_strided ? arena_printf(arena(b), "typename fx_strided_%c<ENGINE, BASE>::type", side) : "BASE";
+    buf_line(b->out, "    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>");
+    buf_line(b->out, "    using loader = %s<ENGINE, %s, %s, SEGMENT, %s, ALIGNED>;",
+        operands->is_computed ? "fx_gemm_computed" : "fx_gemm_copied", base, b->l->struct_name, struct_name);
+}
+
 static void emit_operand(
     struct operand_place *b, char side, int segment, int j, const struct operand *operands, int n) {
     b->side = side;
@@ -263,12 +281,7 @@ static void emit_operand(
     if (has_maps(b->l->kernel) && has_tail(b->g, b->l->kernel, operands, side == 'a'))
         buf_line(b->out, "    static constexpr int TAIL = %d;  // which of the tensor maps brings the last rows",
             tail_map(b->g, b->l->kernel, segment, side == 'a'));
-    buf_line(b->out, "    template <class ENGINE, class BASE, class SEGMENT, bool ALIGNED>");
-    bool is_strided = false;
-    for (int i = 0; i < n; i++) is_strided |= !operands[i].is_computed && operands[i].tensor.is_strided;
-    const char *base = is_strided ? arena_printf(arena(b), "typename fx_strided_%c<ENGINE, BASE>::type", side) : "BASE";
-    buf_line(b->out, "    using loader = %s<ENGINE, %s, %s, SEGMENT, %s, ALIGNED>;",
-        operands->is_computed ? "fx_gemm_computed" : "fx_gemm_copied", base, b->l->struct_name, struct_name);
+    if (has_loaders(b->l->kernel)) emit_loader(b, side, struct_name, operands, n);
     buf_line(b->out, "  };");
 }
 
@@ -319,6 +332,9 @@ static void emit_segment(struct operand_place *b, int i, bool has_a) {
         for (int j = 0; j + 1 < e->n_sums; j++) buf_puts(b->out, ">::type");
         buf_puts(b->out, ";\n");
     }
+    if (has_a && has_loaders(b->l->kernel))
+        buf_line(b->out, "    template <class ENGINE, bool ALIGNED> using all_b = %s<ENGINE, ALIGNED, segment%d>;",
+            e->n_sums > 1 ? "fx_gemm_all_b" : "fx_gemm_b", i);
     if (has_a) emit_sum_numbers(b, e);
     emit_k(b, e);
     buf_line(b->out, "  };");

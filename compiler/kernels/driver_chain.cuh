@@ -128,7 +128,7 @@ template <class ENGINE, int SUMS, class OPERAND_A, class OPERANDS_B>
 FX_DEVICE void fx_chain_multiply(float (&acc)[SUMS][ENGINE::ACCUMULATORS], const OPERAND_A &oa, unsigned at_a, const OPERANDS_B &ob, unsigned at_b) {
   constexpr int STEPS = ENGINE::STEPS, UNROLL = STEPS < 8 ? STEPS : 8 / ENGINE::PARTS;
   typename OPERAND_A::fragment a[2];
-  typename OPERANDS_B::operand::fragment b[2][SUMS];
+  typename OPERANDS_B::fragment b[2][SUMS];
 #pragma unroll
   for (int part = 0; part < ENGINE::PARTS; ++part) oa.fetch(a[0], at_a, 0, part), ob.fetch(b[0], at_b, 0, part);
 #pragma unroll(UNROLL)
@@ -153,8 +153,8 @@ struct fx_chain_block {
   typedef fx_chain_outer<PROBLEM, inner::BM> second;
   typedef typename PROBLEM::first_segment first_segment;
   typedef typename PROBLEM::second_segment second_segment;
-  typedef fx_gemm_operand<inner::STEPS, typename fx_gemm_a<inner, ALIGNED, first_segment>::type> kept_rows;
-  typedef fx_gemm_all_b<inner, ALIGNED, first, first_segment, 0, false> all_b;
+  typedef fx_gemm_a<inner, ALIGNED, first_segment> kept_rows;
+  typedef typename first_segment::template all_b<inner, ALIGNED> all_b;
   static constexpr int SUMS = PROBLEM::INNER_SUMS;        // first contractions
   typedef fx_chain_map<CHAIN, SUMS, PROBLEM::BESIDE, PROBLEM::RESULT_WORDS> map;
   static constexpr int BM = inner::BM, BT = inner::BN, V = CHAIN::V;
@@ -169,7 +169,7 @@ struct fx_chain_block {
   typename PROBLEM::results r;           // what is known of it: reductions
   typename PROBLEM::values q;            // and values made of them that elements read
   typename fx_choose<CHAIN::KEPT, kept_rows, fx_chain_nothing>::type a;  // A's rows
-  fx_gemm_all_b<outer, ALIGNED, PROBLEM, second_segment, 0, false> c;    // C's columns
+  fx_gemm_b<outer, ALIGNED, second_segment> c;  // C's columns
   typename CHAIN::intermediate intermediate;  // the intermediate as a factor
   float acc[1][outer::ACCUMULATORS];     // of D
 
@@ -182,7 +182,7 @@ struct fx_chain_block {
         r(),
         q(),
         a(problem, 0, tile.batch, tile.m, problem.m(), inner::warp_m()),
-        c(problem, tile.batch, tile.n),
+        c(problem, 0, tile.batch, tile.n, problem.n(), outer::warp_n()),
         intermediate(0, 0, 0, 0, outer::warp_m()) {
 #pragma unroll
     for (int i = 0; i < outer::ACCUMULATORS; ++i) acc[0][i] = 0.0f;
@@ -192,8 +192,9 @@ struct fx_chain_block {
   static FX_DEVICE unsigned *rows() { return (unsigned *)(fx_smem() + map::ROWS); }
 
   // B's rows t .. t + BT - 1 as the first contractions' columns.
+  FX_DEVICE all_b columns(int t) const { return all_b(first{p}, 0, at.batch, t, p.t(), inner::warp_n()); }
   FX_DEVICE void bring_b(int t) const {
-    if (t < p.t()) all_b(first{p}, at.batch, t).fill(shared(map::B));
+    if (t < p.t()) columns(t).fill(shared(map::B));
     fx_cp_async_commit();
   }
   FX_DEVICE void bring_c() {
@@ -211,7 +212,7 @@ struct fx_chain_block {
       fx_cp_async_wait<0>();
       fx_barrier();  // A's rows and B's block have arrived; nobody reads C's block or P of the block before any more
       if (LAST) bring_c();
-      fx_chain_multiply<inner, SUMS>(s, a.x, shared(map::A), all_b(first{p}, at.batch, t), shared(map::B));
+      fx_chain_multiply<inner, SUMS>(s, a.x, shared(map::A), columns(t), shared(map::B));
     } else {
       if (LAST) bring_c();
       p.template accumulate<inner, ALIGNED>(s, first{p}, fx_tile{at.batch, at.m, t});

@@ -92,19 +92,12 @@ template <class ENGINE, class BASE> struct fx_strided_a<fx_any_stride<ENGINE>, B
 template <class ENGINE, class BASE> struct fx_strided_b { typedef BASE type; };
 template <class ENGINE, class BASE> struct fx_strided_b<fx_any_stride<ENGINE>, BASE> { typedef typename ENGINE::template operand_b<FX_STRIDED, false> type; };
 
-// fx_gemm_a, fx_gemm_b: the operands of a segment in an engine
-template <class ENGINE, bool ALIGNED, class SEGMENT> struct fx_gemm_a {
-  typedef typename SEGMENT::a a;
-  typedef typename a::template loader<ENGINE, typename ENGINE::template operand_a<a::LAYOUT, ALIGNED>, SEGMENT, ALIGNED> type;
-};
-template <class ENGINE, bool ALIGNED, class SEGMENT, int J> struct fx_gemm_b {
-  typedef typename SEGMENT::template b<J> b;
-  typedef typename b::template loader<ENGINE, typename ENGINE::template operand_b<b::LAYOUT, ALIGNED>, SEGMENT, ALIGNED> type;
-};
-
 // fx_gemm_operand: one operand on its way through the mainloop, in whichever manner
-template <int STEPS, class OPERAND>
+// IS_LATE: what passes through registers is stored late in a block.
+template <int STEPS, class OPERAND, bool IS_LATE>
 struct fx_gemm_operand {
+  typedef typename OPERAND::fragment fragment;
+
   OPERAND x;  // the operand
 
   template <class PROBLEM>
@@ -154,75 +147,74 @@ struct fx_gemm_operand {
     }
   }
   // And after the products; the last step of a block belongs to the stage that it began with.
-  FX_DEVICE void store(int step, unsigned stage, bool is_late) {
+  FX_DEVICE void store(int step, unsigned stage) {
     if constexpr (OPERAND::IS_COMPUTED) x.work(step, stage);
     else if constexpr (!OPERAND::IS_COPIED)
-      if (step == (is_late ? STEPS - 2 : (STEPS - 2) / 2)) x.store(stage);
+      if (step == (IS_LATE ? STEPS - 2 : (STEPS - 2) / 2)) x.store(stage);
   }
+  FX_DEVICE void fetch(fragment *f, unsigned stage, int step, int part) const { x.fetch(*f, stage, step, part); }
 };
 
-// fx_gemm_all_b: the B's of a segment's sums from number J on; they lie in a stage one after the other
-template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT, int J, bool IS_END>
+// fx_gemm_a, fx_gemm_b: an operand of a segment in an engine: its A, or the B of sum number J
+template <class ENGINE, bool ALIGNED, class SEGMENT, class A = typename SEGMENT::a>
+using fx_gemm_a =
+    fx_gemm_operand<ENGINE::STEPS, typename A::template loader<ENGINE, typename ENGINE::template operand_a<A::LAYOUT, ALIGNED>, SEGMENT, ALIGNED>, false>;
+template <class ENGINE, bool ALIGNED, class SEGMENT, int J = 0, class B = typename SEGMENT::template b<J>>
+using fx_gemm_b =
+    fx_gemm_operand<ENGINE::STEPS, typename B::template loader<ENGINE, typename ENGINE::template operand_b<B::LAYOUT, ALIGNED>, SEGMENT, ALIGNED>, true>;
+
+// fx_gemm_all_b: the B's of a segment of several sums, from number J on; they lie in a stage one after the other
+template <class ENGINE, bool ALIGNED, class SEGMENT, int J = 0>
 struct fx_gemm_all_b {
-  typedef typename fx_gemm_b<ENGINE, ALIGNED, SEGMENT, J>::type operand;
+  typedef fx_gemm_b<ENGINE, ALIGNED, SEGMENT, J> one;
+  typedef typename one::fragment fragment;
 
-  fx_gemm_operand<ENGINE::STEPS, operand> first;                                                     // number J
-  fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J + 1, J + 1 == SEGMENT::SUMS> rest;  // those after it
+  one first;  // number J
+  // Those after it.
+  typename fx_choose<J + 2 == SEGMENT::SUMS, fx_gemm_b<ENGINE, ALIGNED, SEGMENT, J + 1>, fx_gemm_all_b<ENGINE, ALIGNED, SEGMENT, J + 1>>::type rest;
 
-  FX_DEVICE fx_gemm_all_b(const PROBLEM &p, int batch, int tile_n) : first(p, J, batch, tile_n, p.n(), ENGINE::warp_n()), rest(p, batch, tile_n) {}
-  FX_DEVICE void place(unsigned at) { rest.place(first.place(at)); }
+  template <class PROBLEM>
+  FX_DEVICE fx_gemm_all_b(const PROBLEM &p, int j, int batch, int tile_n, int n_end, int warp_n)
+      : first(p, j, batch, tile_n, n_end, warp_n), rest(p, j + 1, batch, tile_n, n_end, warp_n) {}
+  FX_DEVICE unsigned place(unsigned at) { return rest.place(first.place(at)); }
   FX_DEVICE void begin_fill() { first.begin_fill(), rest.begin_fill(); }
   FX_DEVICE void end_fill(unsigned stage) { first.end_fill(stage), rest.end_fill(stage + ENGINE::B_BYTES); }
   FX_DEVICE void fill(unsigned stage) { first.fill(stage), rest.fill(stage + ENGINE::B_BYTES); }
   FX_DEVICE void begin() { first.begin(), rest.begin(); }
   FX_DEVICE void issue(int step, unsigned stage) { first.issue(step, stage), rest.issue(step, stage + ENGINE::B_BYTES); }
   FX_DEVICE void load() { first.load(), rest.load(); }
-  FX_DEVICE void store(int step, unsigned stage) { first.store(step, stage, true), rest.store(step, stage + ENGINE::B_BYTES); }
-  template <class FRAGMENT>
-  FX_DEVICE void fetch(FRAGMENT *f, unsigned stage, int step, int part) const {
-    first.x.fetch(f[J], stage, step, part);
-    rest.fetch(f, stage + ENGINE::B_BYTES, step, part);
+  FX_DEVICE void store(int step, unsigned stage) { first.store(step, stage), rest.store(step, stage + ENGINE::B_BYTES); }
+  FX_DEVICE void fetch(fragment *f, unsigned stage, int step, int part) const {
+    first.fetch(f, stage, step, part);
+    rest.fetch(f + 1, stage + ENGINE::B_BYTES, step, part);
   }
-};
-template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT, int J>
-struct fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, J, true> {
-  FX_DEVICE fx_gemm_all_b(const PROBLEM &, int, int) {}
-  FX_DEVICE void place(unsigned) {}
-  FX_DEVICE void begin_fill() {}
-  FX_DEVICE void end_fill(unsigned) {}
-  FX_DEVICE void fill(unsigned) {}
-  FX_DEVICE void begin() {}
-  FX_DEVICE void issue(int, unsigned) {}
-  FX_DEVICE void load() {}
-  FX_DEVICE void store(int, unsigned) {}
-  template <class FRAGMENT>
-  FX_DEVICE void fetch(FRAGMENT *, unsigned, int, int) const {}
 };
 
 // fx_gemm_source: the operands of one tile in a segment, walking through the k-blocks; past the last block there are only zeros
 template <class ENGINE, bool ALIGNED, class PROBLEM, class SEGMENT>
 struct fx_gemm_source {
-  typedef typename fx_gemm_a<ENGINE, ALIGNED, SEGMENT>::type operand_a;
-  typedef fx_gemm_all_b<ENGINE, ALIGNED, PROBLEM, SEGMENT, 0, false> operands_b;
+  typedef fx_gemm_a<ENGINE, ALIGNED, SEGMENT> operand_a;
+  typedef typename SEGMENT::template all_b<ENGINE, ALIGNED> operands_b;
   typedef typename operand_a::fragment fragment_a;
-  typedef typename operands_b::operand::fragment fragment_b;
+  typedef typename operands_b::fragment fragment_b;
   static constexpr int SUMS = SEGMENT::SUMS;
   static constexpr unsigned STAGE_BYTES = ENGINE::A_BYTES + SUMS * ENGINE::B_BYTES;
 
-  fx_gemm_operand<ENGINE::STEPS, operand_a> a;  // A's rows of the tile
-  operands_b b;                              // the columns of the tile of every B
+  operand_a a;   // A's rows of the tile
+  operands_b b;  // the columns of the tile of every B
 
-  FX_DEVICE fx_gemm_source(const PROBLEM &p, const fx_tile &at) : a(p, 0, at.batch, at.m, p.m(), ENGINE::warp_m()), b(p, at.batch, at.n) {}
+  FX_DEVICE fx_gemm_source(const PROBLEM &p, const fx_tile &at)
+      : a(p, 0, at.batch, at.m, p.m(), ENGINE::warp_m()), b(p, 0, at.batch, at.n, p.n(), ENGINE::warp_n()) {}
   FX_DEVICE void place(unsigned at) { b.place(a.place(at)); }
   FX_DEVICE void fill(unsigned stage) { a.begin_fill(), b.begin_fill(), a.end_fill(stage), b.end_fill(stage + ENGINE::A_BYTES); }
   FX_DEVICE void begin() { a.begin(), b.begin(); }
   FX_DEVICE void issue(int step, unsigned stage) { a.issue(step, stage), b.issue(step, stage + ENGINE::A_BYTES); }
   FX_DEVICE void load() { a.load(), b.load(); }
-  FX_DEVICE void store(int step, unsigned stage) { a.store(step, stage, false), b.store(step, stage + ENGINE::A_BYTES); }
+  FX_DEVICE void store(int step, unsigned stage) { a.store(step, stage), b.store(step, stage + ENGINE::A_BYTES); }
   FX_DEVICE void fetch(fragment_a &fa, fragment_b (&fb)[SUMS], unsigned stage, int step) const {
 #pragma unroll
     for (int part = 0; part < ENGINE::PARTS; ++part) {
-      a.x.fetch(fa, stage, step, part);
+      a.fetch(&fa, stage, step, part);
       b.fetch(fb, stage + ENGINE::A_BYTES, step, part);
     }
   }

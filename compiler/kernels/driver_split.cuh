@@ -84,29 +84,29 @@ struct fx_split_consumer {
   int consumer;                                                         // 0 or 1
 
   // Starts the products of a part of A and one of every B; begins: they are the first of `to`.
-  template <class SEGMENT, int J = 0>
+  template <class SEGMENT>
   FX_DEVICE void multiply(float (&to)[SUMS][ENGINE::BN / 2], unsigned a_stage, unsigned b_stage, bool begins) {
-    if constexpr (J < SEGMENT::SUMS) {
-      typedef fx_wgmma_operand<SEGMENT::a::LAYOUT> operand_a;
-      typedef fx_wgmma_operand<SEGMENT::template b<J>::LAYOUT> operand_b;
-      const unsigned long long a = operand_a::at(a_stage + consumer * 8192), b = operand_b::at(b_stage + ENGINE::A_BYTES + J * ENGINE::B_BYTES);
+    constexpr int A = SEGMENT::a::LAYOUT, B = SEGMENT::template b<0>::LAYOUT;
+    const unsigned long long a = fx_wgmma_operand<A>::at(a_stage + consumer * 8192);
+#pragma unroll
+    for (int j = 0; j < SEGMENT::SUMS; ++j) {
+      const unsigned long long b = fx_wgmma_operand<B>::at(b_stage + ENGINE::A_BYTES + j * ENGINE::B_BYTES);
 #pragma unroll
       for (int step = 0; step < ENGINE::BK / 16; ++step)
-        ENGINE::columns::template multiply<true, SEGMENT::a::LAYOUT == FX_MN_MAJOR, SEGMENT::template b<J>::LAYOUT == FX_MN_MAJOR, false>(
-            to[J], a + step * (operand_a::STEP >> 4), b + step * (operand_b::STEP >> 4), step > 0 || !begins);
-      multiply<SEGMENT, J + 1>(to, a_stage, b_stage, begins);
+        ENGINE::columns::template multiply<true, A == FX_MN_MAJOR, B == FX_MN_MAJOR, false>(
+            to[j], a + step * (fx_wgmma_operand<A>::STEP >> 4), b + step * (fx_wgmma_operand<B>::STEP >> 4), step > 0 || !begins);
     }
   }
   FX_DEVICE void give_back(int stage) {
     if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(stage));
   }
   // Adds the totals of a block to its sums.
-  template <class SEGMENT, int J = 0>
+  template <class SEGMENT>
   FX_DEVICE void total(const float (&from)[SUMS][ENGINE::BN / 2], float scale) {
-    if constexpr (J < SEGMENT::SUMS) {
 #pragma unroll
-      for (int i = 0; i < ENGINE::BN / 2; ++i) acc.of[SEGMENT::sum(J)][0][i] += from[J][i] * scale;
-      total<SEGMENT, J + 1>(from, scale);
+    for (int j = 0; j < SEGMENT::SUMS; ++j) {
+#pragma unroll
+      for (int i = 0; i < ENGINE::BN / 2; ++i) acc.of[SEGMENT::sum(j)][0][i] += from[j][i] * scale;
     }
   }
   template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>

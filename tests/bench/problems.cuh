@@ -42,6 +42,8 @@ struct matmul {
     static constexpr int SUMS = SUMS_;
     typedef operand_a<NUMBER> a;
     template <int J> using b = operand_b<NUMBER>;
+    template <class ENGINE, bool ALIGNED>
+    using all_b = typename fx_choose<SUMS == 1, fx_gemm_b<ENGINE, ALIGNED, segment>, fx_gemm_all_b<ENGINE, ALIGNED, segment>>::type;
     static FX_DEVICE constexpr int sum(int j) { return j; }
     static FX_DEVICE int k(const matmul &p) { return NUMBER ? p.K1 : p.K; }
     static FX_DEVICE int k_outer(const matmul &p) { return OUTER ? p.KO : 1; }
