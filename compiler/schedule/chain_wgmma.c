@@ -62,13 +62,12 @@ static int smem_bytes(const struct chain_wgmma_tile *e, const struct chain *x) {
     return (a + e->stages * (b + c)) * BOX_BYTES + staging + barriers + words + rows;
 }
 
-/* What the producer and the scheduler spill, or who has so many sums, is read once a tile. */
-static int most_local(const struct chain_wgmma_tile *e) { return e->bn > 128 ? 192 : 128; }
+/* What the producer and the scheduler spill, or who has so many sums, is read once a tile; what three consumers spill
+ * beside limits, a few words a block, costs less than they gain. */
+static int most_local(const struct chain_wgmma_tile *e) { return e->bn > 128 || e->consumers > 2 ? 192 : 128; }
 
-/* Beside three consumers the scheduler, which rows with limits have, would have no registers. */
 static bool fits(const struct graph *g, const struct chain_wgmma_tile *e, const struct chain *x) {
-    return e->first == x->parts.n_inner && smem_bytes(e, x) <= g->cx->arch->block_shared &&
-           (e->consumers < 3 || !x->n_limits);
+    return e->first == x->parts.n_inner && smem_bytes(e, x) <= g->cx->arch->block_shared;
 }
 
 static void add_config(const struct graph *g, struct scheduled *s, const struct chain_wgmma_tile *e, int vector) {
