@@ -160,7 +160,7 @@ ptx_untested() {
 # What the drivers ask of a problem stands once more in the problems that kernel_lab has by hand: compiled on the host, as the emulator compiles emitted files.
 by_hand() {
     {
-        for file in runtime/emu/calls.h runtime/emu/ptx_emu.h compiler/kernels/math.cuh compiler/kernels/access.cuh compiler/kernels/engine_simt.cuh \
+        for file in runtime/emu/calls.h runtime/emu/ptx_emu.h compiler/kernels/math.cuh compiler/kernels/integer.cuh compiler/kernels/access.cuh compiler/kernels/elements.cuh compiler/kernels/engine_simt.cuh \
             compiler/kernels/engine_mma.cuh compiler/kernels/computed.cuh compiler/kernels/driver_gemm.cuh compiler/kernels/driver_pointwise.cuh tests/bench/problems.cuh; do
             printf '#include "%s/%s"\n' "$PWD" "$file"
         done

@@ -265,6 +265,7 @@ void fuse_swap_factors(struct product *x) {
 
 void fuse_place_operands(struct fuser *f, struct product *x) {
     *x = fuse_product(f->g, x->sum);
+    if (f->splits) fuse_narrow(f->g, x);
     x->is_split = f->splits && fuse_is_split(f->g, x);
     for (int s = 0; s < 2; s++) fuse_place_factor(f, x, s);
 }

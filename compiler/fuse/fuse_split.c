@@ -1,5 +1,6 @@
 /* Of the fuse pass: factors of f32 that are stored as the tensor cores of sm_90a take them: in parts, whose products of
- * bf16 are added up, or as tf32, turned so that k is contiguous; and factors of 8-bit integers, turned likewise.
+ * bf16 are added up, or as tf32, turned so that k is contiguous; and factors of 8 bits, turned likewise;
+ * those of f8 are read as they are, not as bf16.
  *
  * In: a contraction. Out: whether its factors are to be stored in parts (kernels/driver_split.cuh), and the storage
  * order of a factor; whether one is to be turned. Extents have to be fixed, as the distance of parts and the alignment
@@ -80,12 +81,25 @@ bool fuse_is_split(const struct graph *g, const struct product *x) {
     return k >= LEAST_EXTENT && flops / (RATE_AS_IT_IS * all) > flops / (RATE_IN_PARTS * all) + bytes / m->copied + SPLIT_SECONDS;
 }
 
+static bool is_f8(enum fx_dtype t) { return t == FX_F8E4M3 || t == FX_F8E5M2; }
+
+void fuse_narrow(const struct graph *g, struct product *x) {
+    enum fx_dtype narrow[2];
+    if (!g->cx->arch->has_wgmma || !x->sum->may_round || x->sum->dtype != FX_F32 || !is_matrix_product(g, x->sum)) return;
+    for (int s = 0; s < 2; s++) {
+        struct tensor t;
+        if (!tensor_of_factor(g, x->factor[s], &t) || !is_f8(t.dtype) || t.is_strided) return;
+        narrow[s] = t.dtype;
+    }
+    for (int s = 0; s < 2; s++) x->dtype[s] = narrow[s];
+}
+
 /* What turning a factor of product x comes to; NULL where its k need not be contiguous. */
 static const struct turning *turning_of(const struct graph *g, const struct product *x) {
     if (x->dtype[0] == FX_F32 && x->dtype[1] == FX_F32)
         return g->cx->arch->has_wgmma && x->sum->may_tf32 ? &OF_TF32 : NULL;
     for (int s = 0; s < 2; s++)
-        if (x->dtype[s] != FX_I8 && x->dtype[s] != FX_U8) return NULL;
+        if (fx_dtype_bits(x->dtype[s]) != 8) return NULL;
     return &OF_8_BITS;
 }
 
@@ -117,7 +131,9 @@ bool fuse_has_split(const struct graph *g) {
         struct contraction c;
         if (!as_mainloop(g->nodes[i], &c)) continue;
         struct product x = fuse_product(g, g->nodes[i]);
-        if (fuse_is_split(g, &x) || fuse_is_turned(g, &x, 0) || fuse_is_turned(g, &x, 1)) return true;
+        const enum fx_dtype before = x.dtype[0];
+        fuse_narrow(g, &x);
+        if (x.dtype[0] != before || fuse_is_split(g, &x) || fuse_is_turned(g, &x, 0) || fuse_is_turned(g, &x, 1)) return true;
     }
     return false;
 }

@@ -354,6 +354,7 @@ static void put_maps(struct host_writer *w, int i) {
             m->dtype == FX_F16    ? "FLOAT16"
             : m->dtype == FX_BF16 ? "BFLOAT16"
             : m->dtype == FX_U32  ? "UINT32"
+            : fx_dtype_bits(m->dtype) == 8 ? "UINT8"
             : m->is_stored        ? "FLOAT32"
                                   : "TFLOAT32",
             fx_dtype_bits(m->dtype) / 8, m->rank, host_c_value(w, &m->offset));

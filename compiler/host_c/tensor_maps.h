@@ -5,6 +5,7 @@ typedef struct { cuuint64_t opaque[16]; } CUtensorMap; /* lies at multiples of 6
 typedef int CUtensorMapDataType;
 typedef int CUtensorMapL2promotion;
 enum {
+    CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
     CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2,
     CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6,
     CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,

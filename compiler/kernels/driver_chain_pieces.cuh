@@ -9,6 +9,7 @@
 // fx_wgmma_chain_pieces: 64 rows, INNER::N of the intermediate at a time, OUTER::N columns, k up to BK
 template <class T_, class INNER, class OUTER, int BK_, int STAGES_>
 struct fx_wgmma_chain_pieces {
+  typedef float sum;
   typedef T_ T;
   typedef INNER inner;
   typedef OUTER outer;

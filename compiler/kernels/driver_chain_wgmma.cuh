@@ -46,6 +46,7 @@ struct fx_chain_stages {
 // IS_TWIN: there are two results, and C's blocks are those of B's (driver_chain_twin.cuh)
 template <class T_, class INNER, class OUTER, int BK_, int CONSUMERS_, int STAGES_, int FIRST_ = 1, int AS = 1, bool IS_TWIN_ = false>
 struct fx_wgmma_chain {
+  typedef float sum;
   typedef T_ T;
   typedef INNER inner;
   typedef OUTER outer;

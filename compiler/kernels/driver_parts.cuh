@@ -10,6 +10,7 @@
 // fx_wgmma_parts: tiles of 128 x COLUMNS::N / BESIDE elements of every sum; a stage has the B's of BESIDE sums, all that a segment has; stages of A, of the B's, and of their planes; where elements are reduced or share something STAGED bytes for the sums of 64 columns of a tile and the slots behind them, else 0; otherwise as fx_wgmma
 template <class COLUMNS, int BESIDE_, int SUMS_, int A_STAGES_, int B_STAGES_, int PLANES_, int CHUNK_, int STAGED_, bool ALIGNED_>
 struct fx_wgmma_parts {
+  typedef float sum;
   typedef COLUMNS columns;
   static constexpr int CONSUMERS = 2, THREADS = 128 * (2 + CONSUMERS);
   static constexpr int SUMS = SUMS_, BESIDE = BESIDE_, PARTS = 1, SLABS = 0, N = COLUMNS::N;

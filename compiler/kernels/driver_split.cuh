@@ -11,6 +11,7 @@
 // fx_wgmma_split: tiles of 128 x COLUMNS::N elements of every sum; otherwise as fx_wgmma
 template <class COLUMNS, int B_TILES, int STAGES_, int SUMS_, int CHUNK_, bool ALIGNED_>
 struct fx_wgmma_split {
+  typedef float sum;
   typedef fx_bf16 T;
   typedef COLUMNS columns;
   static constexpr int CONSUMERS = 2, THREADS = 128 * (1 + CONSUMERS);

@@ -1,7 +1,7 @@
-/* The contraction driver of sm_90a: a problem as for driver_gemm.cuh, whose operands of 16-bit floats, or of f32 as tf32, lie in memory as tensor maps say, on wgmma.
+/* The contraction driver of sm_90a: a problem as for driver_gemm.cuh, whose operands of 16-bit floats, of f32 as tf32, or of 8 bits, lie in memory as tensor maps say, on wgmma.
    A block walks over output tiles, as many blocks as multiprocessors. One thread of its first warpgroup, the producer, copies boxes of the operands into a ring of stages; two or
    three warpgroups, the consumers, multiply what has landed. In turns (IS_PINGPONG) each of two has a tile of its own, and its epilogue runs under the other's products; else they
-   share a tile, as many of its rows each. A stage holds 128 bytes of k of A's rows and of the columns of every B in boxes of 64 x 64 elements, of tf32 64 x 32 with k contiguous, 8 KB, swizzled in 128 bytes. Two memory
+   share a tile, as many of its rows each. A stage holds 128 bytes of k of A's rows and of the columns of every B in boxes of 64 x 64 elements, of tf32 64 x 32 and of 8 bits 64 x 128 with k contiguous, 8 KB, swizzled in 128 bytes. Two memory
    barriers a stage say that it is full, by the bytes of its boxes, and that it is empty, by a lane of every warp that read it; both count phases throughout the tiles.
    Grid: any number of blocks of ENGINE::THREADS threads. Dynamic shared memory: ENGINE::SHARED_BYTES.
    Invariant: any m and n, k of at least 1 in every segment; what lies outside an operand counts as zero, and nothing outside the tensors is written. */
@@ -42,6 +42,10 @@ struct fx_columns_256 {
   }
 };
 
+// fx_wgmma_sum: what products of operands of type T are added up in
+template <class T> FX_DEVICE constexpr auto fx_wgmma_sum(int) -> typename T::sum { return 0; }
+template <class T> FX_DEVICE constexpr float fx_wgmma_sum(...) { return 0; }
+
 // fx_wgmma_single: blocks that are in no cluster: each copies what it reads
 struct fx_wgmma_single {
   static constexpr int ROWS = 1, COLUMNS = 1, BLOCKS = 1, SHARING = 1;  // tiles of a cluster, one below the other and beside each other; blocks that read what one of them copies or that copy what it reads
@@ -62,10 +66,14 @@ struct fx_wgmma_single {
 template <class T_, class COLUMNS, int BESIDE_, int BM_, int B_TILES, int STAGES_, int CONSUMERS_, bool IS_PINGPONG_, int SUMS_, int CHUNK_, int SLABS_, bool ALIGNED_, class CLUSTER = fx_wgmma_single>
 struct fx_wgmma {
   typedef T_ T;
+  typedef decltype(fx_wgmma_sum<T>(0)) sum;
   typedef COLUMNS columns;
   typedef CLUSTER cluster;
   static constexpr int SUMS = SUMS_, BESIDE = BESIDE_, BM = BM_, BN = COLUMNS::N / BESIDE, BK = 128 / (int)sizeof(T), STAGES = STAGES_, CHUNK = CHUNK_, SLABS = SLABS_;
   static constexpr bool IS_PINGPONG = IS_PINGPONG_, ALIGNED = ALIGNED_;
+  static constexpr bool PROMOTES = sizeof(T) == 1 && sum(1) / 2 != 0;  // sums of f8 (driver_wgmma_bytes.cuh)
+  // Several sums are begun by their first products: where a later segment's are set to 0 ptxas lets no products overlap (C7515), as of integers. Of one, setting it takes fewer registers.
+  static constexpr bool IS_SET = sizeof(T) == 1 ? PROMOTES : SUMS == BESIDE;
   static constexpr int CONSUMERS = CONSUMERS_, THREADS = 128 * (1 + CONSUMERS);
   static constexpr int ROWS = IS_PINGPONG ? BM : BM / CONSUMERS;  // of a tile, of one consumer
   static constexpr int PARTS = ROWS / 64;                         // instructions that cover them
@@ -86,9 +94,10 @@ struct fx_wgmma {
 // fx_wgmma_sums: those that a thread of a consumer has; those of B's beside each other are one array, as an instruction has them
 template <class ENGINE>
 struct fx_wgmma_sums {
-  float of[ENGINE::SUMS / ENGINE::BESIDE][ENGINE::PARTS][ENGINE::BESIDE * ENGINE::BN / 2];
+  typedef typename ENGINE::sum sum;
+  sum of[ENGINE::SUMS / ENGINE::BESIDE][ENGINE::PARTS][ENGINE::BESIDE * ENGINE::BN / 2];
 
-  FX_DEVICE float get(int sum, int part, int i) const { return of[sum / ENGINE::BESIDE][part][sum % ENGINE::BESIDE * (ENGINE::BN / 2) + i]; }
+  FX_DEVICE sum get(int sum, int part, int i) const { return of[sum / ENGINE::BESIDE][part][sum % ENGINE::BESIDE * (ENGINE::BN / 2) + i]; }
 };
 
 // fx_wgmma_columns: what is the same for all rows of a chunk of columns, as far as a thread takes these: V adjacent ones, or V of every eight as the sums lie
@@ -296,9 +305,13 @@ struct fx_wgmma_consumer {
       typedef fx_wgmma_operand<SEGMENT::template b<J>::LAYOUT> operand_b;
       const unsigned long long b = operand_b::at(b_address + J * ENGINE::B_BYTES) + step * (operand_b::STEP >> 4);
 #pragma unroll
-      for (int part = 0; part < ENGINE::PARTS; ++part)
-        ENGINE::columns::template multiply<fx_is_bf16<typename ENGINE::T>::VALUE, SEGMENT::a::LAYOUT == FX_MN_MAJOR, SEGMENT::template b<J>::LAYOUT == FX_MN_MAJOR, sizeof(typename ENGINE::T) == 4>(
-            acc.of[SUM][part], a + part * (ENGINE::BOX_BYTES >> 4) + step * (operand_a::STEP >> 4), b, step > 0 || adds[SUM]);
+      for (int part = 0; part < ENGINE::PARTS; ++part) {
+        const unsigned long long of_part = a + part * (ENGINE::BOX_BYTES >> 4) + step * (operand_a::STEP >> 4);
+        if constexpr (sizeof(typename ENGINE::T) == 1) ENGINE::columns::template multiply<ENGINE::T::KIND>(acc.of[SUM][part], of_part, b, step > 0 || adds[SUM]);
+        else
+          ENGINE::columns::template multiply<fx_is_bf16<typename ENGINE::T>::VALUE, SEGMENT::a::LAYOUT == FX_MN_MAJOR, SEGMENT::template b<J>::LAYOUT == FX_MN_MAJOR, sizeof(typename ENGINE::T) == 4>(
+              acc.of[SUM][part], of_part, b, step > 0 || adds[SUM]);
+      }
       multiply<SEGMENT, J + ENGINE::BESIDE>(a, b_address, step);
       adds[SUM] = 1;
     }
@@ -333,12 +346,18 @@ struct fx_wgmma_consumer {
   }
 };
 
+// fx_wgmma_mainloop: the mainloop as consumers run it, of operands of type T
+template <class T, class ENGINE>
+struct fx_wgmma_mainloop {
+  typedef fx_wgmma_consumer<ENGINE> type;
+};
+
 // fx_wgmma_get: V staged sums; lanes whose bit 2 is set read the upper half of eight first: eight lanes then read all banks
-template <int V>
-FX_DEVICE void fx_wgmma_get(float (&x)[V], unsigned from) {
+template <class T, int V>
+FX_DEVICE void fx_wgmma_get(T (&x)[V], unsigned from) {
   if constexpr (V == 8) {
     const bool is_swapped = threadIdx.x & 4;
-    float first[4], second[4];
+    T first[4], second[4];
     fx_shared_get<4>(first, from + (is_swapped ? 16 : 0));
     fx_shared_get<4>(second, from + (is_swapped ? 0 : 16));
 #pragma unroll
@@ -387,7 +406,7 @@ FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_
       if constexpr (ENGINE::ALIGNED) {
 #pragma unroll
         for (int first = 0; first < STEPS; first += AT_ONCE) {
-          float x[AT_ONCE][SUMS][V];
+          typename ENGINE::sum x[AT_ONCE][SUMS][V];
 #pragma unroll
           for (int i = 0; i < AT_ONCE * SUMS; ++i)
             fx_wgmma_get(x[i / SUMS][i % SUMS], get + (first + i / SUMS) * STEP * ENGINE::PITCH + i % SUMS * CHUNK * 4);
@@ -401,7 +420,7 @@ FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_
       } else {
 #pragma unroll ENGINE::HAS_ROOM ? 4 : 1
         for (int s = 0; s < STEPS && s * STEP < rows; ++s) {
-          float x[SUMS][V];
+          typename ENGINE::sum x[SUMS][V];
 #pragma unroll
           for (int j = 0; j < SUMS; ++j) fx_wgmma_get(x[j], get + s * STEP * ENGINE::PITCH + j * CHUNK * 4);
           fx_fetch<V, false>(p, read[0], at.batch, m + s * STEP, n, n_valid);
@@ -459,7 +478,7 @@ FX_DEVICE void fx_wgmma_boxes(const PROBLEM &p, const fx_tensor_map *maps, const
       const unsigned to = slab + row * 128 + ((i * PIECE + lane % 4 * (PIECE / 4)) ^ row << 4);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        float x[SUMS][2];
+        typename ENGINE::sum x[SUMS][2];
 #pragma unroll
         for (int v = 0; v < SUMS * 2; ++v) x[v / 2][v % 2] = acc.get(v / 2, part, (CHUNK_NUMBER * (CHUNK / 8) + i) * 4 + half * 2 + v % 2);
         p.template store<2, true>(x, ENGINE::HAS_ROOM ? c.of[i] : columns.of[i], rows.of[part][half], at.batch, m + row + half * 8, n + i * 8 + lane % 4 * 2, 2,
@@ -545,14 +564,15 @@ struct fx_wgmma_tile {
     const int warp = threadIdx.x / 32 % 4, part = IS_PINGPONG ? 0 : consumer * ENGINE::PARTS;  // of the tile's 64 rows each, the first of this consumer
     fx_wgmma_columns<ENGINE, PROBLEM> columns;  // of the first chunk; those of the next are asked for while one is worked on
     if constexpr (ENGINE::HAS_ROOM && !fx_reduces<ENGINE>(0)) columns.fetch(p, at.batch, at.n);
-    // Several sums are begun by their first products: where a later segment's are set to 0 ptxas lets no products overlap (C7515). Of one, setting it takes fewer registers.
-    constexpr bool IS_SET = ENGINE::SUMS == ENGINE::BESIDE;
+    constexpr bool IS_SET = ENGINE::IS_SET;
     constexpr int EACH = ENGINE::BESIDE * ENGINE::BN / 2;
     fx_wgmma_sums<ENGINE> acc;
 #pragma unroll
     for (int i = 0; IS_SET && i < ENGINE::PARTS * EACH; ++i) acc.of[0][i / EACH][i % EACH] = 0;
+#pragma unroll
+    for (int i = ENGINE::PARTS * EACH; ENGINE::PROMOTES && i < ENGINE::SUMS / ENGINE::BESIDE * ENGINE::PARTS * EACH; ++i) acc.of[i / (ENGINE::PARTS * EACH)][i / EACH % ENGINE::PARTS][i % EACH] = 0;
     if constexpr (IS_PINGPONG) fx_named_barrier(1 + consumer, 256);  // the other one has started all its products
-    fx_wgmma_consumer<ENGINE> mainloop = {acc, ring, (unsigned)part * ENGINE::BOX_BYTES, -1, {IS_SET}};
+    typename fx_wgmma_mainloop<typename ENGINE::T, ENGINE>::type mainloop = {acc, ring, (unsigned)part * ENGINE::BOX_BYTES, -1, {IS_SET}};
     p.accumulate(mainloop);
     if (IS_PINGPONG && hands_over) fx_named_arrive(2 - consumer, 256);
     typename fx_choose<(ENGINE::SLABS > 0), fx_wgmma_rows<ENGINE, PROBLEM>, fx_nothing>::type rows;

@@ -8,6 +8,7 @@
 // fx_wgmma_cluster: as fx_wgmma, by CONSUMERS warpgroups side by side; in the place of staged sums each warp has room for what it is sent
 template <class T_, class COLUMNS, int BM_, int B_TILES, int STAGES_, int CONSUMERS_, int SUMS_, bool ALIGNED_>
 struct fx_wgmma_cluster {
+  typedef float sum;
   typedef T_ T;
   typedef COLUMNS columns;
   typedef fx_wgmma_single cluster;  // a block copies its own slice

@@ -531,6 +531,24 @@ struct fx_mma_8 {
   static FX_DEVICE void multiply(int *d, const unsigned (&x)[4], unsigned y0, unsigned y1) { fx_multiply_bytes(d, x, y0, y1, A(), B()); }
 };
 
+// fx_multiply_f8: d += a b over 16 x 8 x 32 f8 of the last arguments' types
+FX_DEVICE void fx_multiply_f8(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1, fx_f8e4m3, fx_f8e4m3) { fx_mma_e4m3_e4m3(d, a, b0, b1); }
+FX_DEVICE void fx_multiply_f8(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1, fx_f8e4m3, fx_f8e5m2) { fx_mma_e4m3_e5m2(d, a, b0, b1); }
+FX_DEVICE void fx_multiply_f8(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1, fx_f8e5m2, fx_f8e4m3) { fx_mma_e5m2_e4m3(d, a, b0, b1); }
+FX_DEVICE void fx_multiply_f8(float *d, const unsigned (&a)[4], unsigned b0, unsigned b1, fx_f8e5m2, fx_f8e5m2) { fx_mma_e5m2_e5m2(d, a, b0, b1); }
+
+// fx_mma_f8: operands that are f8 in memory, sums in f32
+template <class A, class B>
+struct fx_mma_f8 {
+  typedef A a;           // elements of the operands
+  typedef B b;
+  typedef float sum;
+  static constexpr int SIZE = 1;
+  template <class ENGINE, class T, int MN, int WARP_MN, bool K_FIRST, int LAYOUT, bool ALIGNED>
+  using operand = fx_mma_bytes<ENGINE, T, MN, WARP_MN, K_FIRST, LAYOUT, ALIGNED>;
+  static FX_DEVICE void multiply(float *d, const unsigned (&x)[4], unsigned y0, unsigned y1) { fx_multiply_f8(d, x, y0, y1, A(), B()); }
+};
+
 // fx_mma: a BM x BN tile by WARPS_M x WARPS_N warps, k-blocks of BK, STAGES of them in shared memory
 // KIND: what it multiplies. Shared memory for S sums: max(STAGES * (BM + S * BN) * BK * KIND::SIZE, BM * (S * BN + 8) * 4) bytes.
 template <class KIND, int BM_, int BN_, int BK_, int WARPS_M, int WARPS_N, int STAGES_>

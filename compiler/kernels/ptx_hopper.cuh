@@ -308,6 +308,136 @@ FX_DEVICE void fx_wgmma_256(float (&d)[128], unsigned long long a, unsigned long
 #undef FX_WGMMA
 }
 
+// fx_wgmma_bytes_64: starts d = a b, or d += a b where it adds, over 64 x 64 x 32 elements of 8 bits, both with k contiguous; see fx_wgmma_64
+// Floats are summed from f8, integers from such, wrapping. KIND: 1 where a is f8e5m2 and not f8e4m3, u8 and not i8, 2 where b is, 3 where both are. Of floats
+// the sum of an instruction keeps but some 13 bits below its largest term.
+#define FX_WGMMA(c, sum, a_type, b_type, signs) \
+  asm volatile("{ .reg .pred adds; setp.ne.b32 adds, %34, 0;\n\t" \
+               "wgmma.mma_async.sync.aligned.m64n64k32." sum "." a_type "." b_type " {" \
+               "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, " \
+               "%30, %31" \
+               "}, %32, %33, adds" signs "; }" \
+               : c(d[0]), c(d[1]), c(d[2]), c(d[3]), c(d[4]), c(d[5]), c(d[6]), c(d[7]), c(d[8]), c(d[9]), c(d[10]), c(d[11]), c(d[12]), c(d[13]), \
+                 c(d[14]), c(d[15]), c(d[16]), c(d[17]), c(d[18]), c(d[19]), c(d[20]), c(d[21]), c(d[22]), c(d[23]), c(d[24]), c(d[25]), c(d[26]), \
+                 c(d[27]), c(d[28]), c(d[29]), c(d[30]), c(d[31]) \
+               : "l"(a), "l"(b), "r"(adds))
+template <int KIND>
+FX_DEVICE void fx_wgmma_bytes_64(float (&d)[32], unsigned long long a, unsigned long long b, int adds) {
+  if constexpr (KIND == 0) FX_WGMMA("+f", "f32", "e4m3", "e4m3", ", 1, 1");
+  if constexpr (KIND == 1) FX_WGMMA("+f", "f32", "e5m2", "e4m3", ", 1, 1");
+  if constexpr (KIND == 2) FX_WGMMA("+f", "f32", "e4m3", "e5m2", ", 1, 1");
+  if constexpr (KIND == 3) FX_WGMMA("+f", "f32", "e5m2", "e5m2", ", 1, 1");
+}
+template <int KIND>
+FX_DEVICE void fx_wgmma_bytes_64(int (&d)[32], unsigned long long a, unsigned long long b, int adds) {
+  if constexpr (KIND == 0) FX_WGMMA("+r", "s32", "s8", "s8", "");
+  if constexpr (KIND == 1) FX_WGMMA("+r", "s32", "u8", "s8", "");
+  if constexpr (KIND == 2) FX_WGMMA("+r", "s32", "s8", "u8", "");
+  if constexpr (KIND == 3) FX_WGMMA("+r", "s32", "u8", "u8", "");
+}
+#undef FX_WGMMA
+
+// fx_wgmma_bytes_128: starts d = a b, or d += a b where it adds, over 64 x 128 x 32 elements of 8 bits; see fx_wgmma_bytes_64
+#define FX_WGMMA(c, sum, a_type, b_type, signs) \
+  asm volatile("{ .reg .pred adds; setp.ne.b32 adds, %66, 0;\n\t" \
+               "wgmma.mma_async.sync.aligned.m64n128k32." sum "." a_type "." b_type " {" \
+               "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, " \
+               "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, " \
+               "%58, %59, %60, %61, %62, %63" \
+               "}, %64, %65, adds" signs "; }" \
+               : c(d[0]), c(d[1]), c(d[2]), c(d[3]), c(d[4]), c(d[5]), c(d[6]), c(d[7]), c(d[8]), c(d[9]), c(d[10]), c(d[11]), c(d[12]), c(d[13]), \
+                 c(d[14]), c(d[15]), c(d[16]), c(d[17]), c(d[18]), c(d[19]), c(d[20]), c(d[21]), c(d[22]), c(d[23]), c(d[24]), c(d[25]), c(d[26]), \
+                 c(d[27]), c(d[28]), c(d[29]), c(d[30]), c(d[31]), c(d[32]), c(d[33]), c(d[34]), c(d[35]), c(d[36]), c(d[37]), c(d[38]), c(d[39]), \
+                 c(d[40]), c(d[41]), c(d[42]), c(d[43]), c(d[44]), c(d[45]), c(d[46]), c(d[47]), c(d[48]), c(d[49]), c(d[50]), c(d[51]), c(d[52]), \
+                 c(d[53]), c(d[54]), c(d[55]), c(d[56]), c(d[57]), c(d[58]), c(d[59]), c(d[60]), c(d[61]), c(d[62]), c(d[63]) \
+               : "l"(a), "l"(b), "r"(adds))
+template <int KIND>
+FX_DEVICE void fx_wgmma_bytes_128(float (&d)[64], unsigned long long a, unsigned long long b, int adds) {
+  if constexpr (KIND == 0) FX_WGMMA("+f", "f32", "e4m3", "e4m3", ", 1, 1");
+  if constexpr (KIND == 1) FX_WGMMA("+f", "f32", "e5m2", "e4m3", ", 1, 1");
+  if constexpr (KIND == 2) FX_WGMMA("+f", "f32", "e4m3", "e5m2", ", 1, 1");
+  if constexpr (KIND == 3) FX_WGMMA("+f", "f32", "e5m2", "e5m2", ", 1, 1");
+}
+template <int KIND>
+FX_DEVICE void fx_wgmma_bytes_128(int (&d)[64], unsigned long long a, unsigned long long b, int adds) {
+  if constexpr (KIND == 0) FX_WGMMA("+r", "s32", "s8", "s8", "");
+  if constexpr (KIND == 1) FX_WGMMA("+r", "s32", "u8", "s8", "");
+  if constexpr (KIND == 2) FX_WGMMA("+r", "s32", "s8", "u8", "");
+  if constexpr (KIND == 3) FX_WGMMA("+r", "s32", "u8", "u8", "");
+}
+#undef FX_WGMMA
+
+// fx_wgmma_bytes_192: starts d = a b, or d += a b where it adds, over 64 x 192 x 32 elements of 8 bits; see fx_wgmma_bytes_64
+#define FX_WGMMA(c, sum, a_type, b_type, signs) \
+  asm volatile("{ .reg .pred adds; setp.ne.b32 adds, %98, 0;\n\t" \
+               "wgmma.mma_async.sync.aligned.m64n192k32." sum "." a_type "." b_type " {" \
+               "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, " \
+               "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, " \
+               "%58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, " \
+               "%86, %87, %88, %89, %90, %91, %92, %93, %94, %95" \
+               "}, %96, %97, adds" signs "; }" \
+               : c(d[0]), c(d[1]), c(d[2]), c(d[3]), c(d[4]), c(d[5]), c(d[6]), c(d[7]), c(d[8]), c(d[9]), c(d[10]), c(d[11]), c(d[12]), c(d[13]), \
+                 c(d[14]), c(d[15]), c(d[16]), c(d[17]), c(d[18]), c(d[19]), c(d[20]), c(d[21]), c(d[22]), c(d[23]), c(d[24]), c(d[25]), c(d[26]), \
+                 c(d[27]), c(d[28]), c(d[29]), c(d[30]), c(d[31]), c(d[32]), c(d[33]), c(d[34]), c(d[35]), c(d[36]), c(d[37]), c(d[38]), c(d[39]), \
+                 c(d[40]), c(d[41]), c(d[42]), c(d[43]), c(d[44]), c(d[45]), c(d[46]), c(d[47]), c(d[48]), c(d[49]), c(d[50]), c(d[51]), c(d[52]), \
+                 c(d[53]), c(d[54]), c(d[55]), c(d[56]), c(d[57]), c(d[58]), c(d[59]), c(d[60]), c(d[61]), c(d[62]), c(d[63]), c(d[64]), c(d[65]), \
+                 c(d[66]), c(d[67]), c(d[68]), c(d[69]), c(d[70]), c(d[71]), c(d[72]), c(d[73]), c(d[74]), c(d[75]), c(d[76]), c(d[77]), c(d[78]), \
+                 c(d[79]), c(d[80]), c(d[81]), c(d[82]), c(d[83]), c(d[84]), c(d[85]), c(d[86]), c(d[87]), c(d[88]), c(d[89]), c(d[90]), c(d[91]), \
+                 c(d[92]), c(d[93]), c(d[94]), c(d[95]) \
+               : "l"(a), "l"(b), "r"(adds))
+template <int KIND>
+FX_DEVICE void fx_wgmma_bytes_192(float (&d)[96], unsigned long long a, unsigned long long b, int adds) {
+  if constexpr (KIND == 0) FX_WGMMA("+f", "f32", "e4m3", "e4m3", ", 1, 1");
+  if constexpr (KIND == 1) FX_WGMMA("+f", "f32", "e5m2", "e4m3", ", 1, 1");
+  if constexpr (KIND == 2) FX_WGMMA("+f", "f32", "e4m3", "e5m2", ", 1, 1");
+  if constexpr (KIND == 3) FX_WGMMA("+f", "f32", "e5m2", "e5m2", ", 1, 1");
+}
+template <int KIND>
+FX_DEVICE void fx_wgmma_bytes_192(int (&d)[96], unsigned long long a, unsigned long long b, int adds) {
+  if constexpr (KIND == 0) FX_WGMMA("+r", "s32", "s8", "s8", "");
+  if constexpr (KIND == 1) FX_WGMMA("+r", "s32", "u8", "s8", "");
+  if constexpr (KIND == 2) FX_WGMMA("+r", "s32", "s8", "u8", "");
+  if constexpr (KIND == 3) FX_WGMMA("+r", "s32", "u8", "u8", "");
+}
+#undef FX_WGMMA
+
+// fx_wgmma_bytes_256: starts d = a b, or d += a b where it adds, over 64 x 256 x 32 elements of 8 bits; see fx_wgmma_bytes_64
+#define FX_WGMMA(c, sum, a_type, b_type, signs) \
+  asm volatile("{ .reg .pred adds; setp.ne.b32 adds, %130, 0;\n\t" \
+               "wgmma.mma_async.sync.aligned.m64n256k32." sum "." a_type "." b_type " {" \
+               "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, " \
+               "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, " \
+               "%58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, " \
+               "%86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, " \
+               "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127" \
+               "}, %128, %129, adds" signs "; }" \
+               : c(d[0]), c(d[1]), c(d[2]), c(d[3]), c(d[4]), c(d[5]), c(d[6]), c(d[7]), c(d[8]), c(d[9]), c(d[10]), c(d[11]), c(d[12]), c(d[13]), \
+                 c(d[14]), c(d[15]), c(d[16]), c(d[17]), c(d[18]), c(d[19]), c(d[20]), c(d[21]), c(d[22]), c(d[23]), c(d[24]), c(d[25]), c(d[26]), \
+                 c(d[27]), c(d[28]), c(d[29]), c(d[30]), c(d[31]), c(d[32]), c(d[33]), c(d[34]), c(d[35]), c(d[36]), c(d[37]), c(d[38]), c(d[39]), \
+                 c(d[40]), c(d[41]), c(d[42]), c(d[43]), c(d[44]), c(d[45]), c(d[46]), c(d[47]), c(d[48]), c(d[49]), c(d[50]), c(d[51]), c(d[52]), \
+                 c(d[53]), c(d[54]), c(d[55]), c(d[56]), c(d[57]), c(d[58]), c(d[59]), c(d[60]), c(d[61]), c(d[62]), c(d[63]), c(d[64]), c(d[65]), \
+                 c(d[66]), c(d[67]), c(d[68]), c(d[69]), c(d[70]), c(d[71]), c(d[72]), c(d[73]), c(d[74]), c(d[75]), c(d[76]), c(d[77]), c(d[78]), \
+                 c(d[79]), c(d[80]), c(d[81]), c(d[82]), c(d[83]), c(d[84]), c(d[85]), c(d[86]), c(d[87]), c(d[88]), c(d[89]), c(d[90]), c(d[91]), \
+                 c(d[92]), c(d[93]), c(d[94]), c(d[95]), c(d[96]), c(d[97]), c(d[98]), c(d[99]), c(d[100]), c(d[101]), c(d[102]), c(d[103]), c(d[104]), \
+                 c(d[105]), c(d[106]), c(d[107]), c(d[108]), c(d[109]), c(d[110]), c(d[111]), c(d[112]), c(d[113]), c(d[114]), c(d[115]), c(d[116]), \
+                 c(d[117]), c(d[118]), c(d[119]), c(d[120]), c(d[121]), c(d[122]), c(d[123]), c(d[124]), c(d[125]), c(d[126]), c(d[127]) \
+               : "l"(a), "l"(b), "r"(adds))
+template <int KIND>
+FX_DEVICE void fx_wgmma_bytes_256(float (&d)[128], unsigned long long a, unsigned long long b, int adds) {
+  if constexpr (KIND == 0) FX_WGMMA("+f", "f32", "e4m3", "e4m3", ", 1, 1");
+  if constexpr (KIND == 1) FX_WGMMA("+f", "f32", "e5m2", "e4m3", ", 1, 1");
+  if constexpr (KIND == 2) FX_WGMMA("+f", "f32", "e4m3", "e5m2", ", 1, 1");
+  if constexpr (KIND == 3) FX_WGMMA("+f", "f32", "e5m2", "e5m2", ", 1, 1");
+}
+template <int KIND>
+FX_DEVICE void fx_wgmma_bytes_256(int (&d)[128], unsigned long long a, unsigned long long b, int adds) {
+  if constexpr (KIND == 0) FX_WGMMA("+r", "s32", "s8", "s8", "");
+  if constexpr (KIND == 1) FX_WGMMA("+r", "s32", "u8", "s8", "");
+  if constexpr (KIND == 2) FX_WGMMA("+r", "s32", "s8", "u8", "");
+  if constexpr (KIND == 3) FX_WGMMA("+r", "s32", "u8", "u8", "");
+}
+#undef FX_WGMMA
+
 // fx_wgmma_held_64: as fx_wgmma_64, with a in registers of the warpgroup: thread t has of row 16 (t / 32 % 4) + t % 32 / 4 elements 2 (t % 4) and the next, the same of the row 8 below, and of both
 // those 8 further along k. Until it is waited for, a may not be changed either.
 template <bool BF16, int B_MN>

@@ -36,6 +36,9 @@
  *             Two sums of products with a factor of at most 16 bits that an addition reads, or sums of such, may be one
  *             sum: the addition has its own e and that of a sum of all their terms, p their m; 0 where all is exact as
  *             above
+ *             A sum of products of two f8 tensors may be added up 128 terms at a time with 13 bits below the largest of
+ *             them: besides 2^-13 m times the root of min(K, 128), in the worst case times that; 0 where 128 times the
+ *             largest term, or m, is at most 2^13 of what every term is a multiple of. Not with `precision: ieee`
  *   prod      that of its terms, plus K * u * |v|; 0 where the terms are exact integers whose product is within 2^24
  *             (f64: 2^53)
  *   recur     h = a h + b in any order of joining runs: |a| e + |h| e(a) + e(b) from element to element, plus u times

@@ -84,6 +84,8 @@ struct total { /* of the terms so far */
     double least;          /* prod: of what nonzero factors below 1 contribute */
     double n;              /* how many */
     bool is_worst;         /* sum: all roundings may err in one direction */
+    bool is_short;         /* sum: of products of f8, of which partial sums may keep few bits */
+    double most;           /* such a sum: the largest of its terms */
     bool is_nested;        /* sum: of sums, in whatever order */
     double farthest;       /* sum: the largest partial sum in the oracle's order */
     double squares;        /* sum: of the terms' */

@@ -415,6 +415,7 @@ static void reduce_line(
     out->has_m = s->carries_m;
     for (int i = 0; i < n; i++) {
         struct total total = total_of_nothing(v->reduction, v->args[0]->dtype, ev->kind);
+        total.is_short = s->is_short;
         go_through(ev, v, inside, &total, false);
         if (total_is_open(&total)) go_through(ev, v, inside, &total, true);
         struct approx x = total_value(&total);

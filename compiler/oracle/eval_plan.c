@@ -132,6 +132,19 @@ static bool find_licences(const struct kernel *k, const struct value *sum, struc
     return out[0].unit > 0 || out[1].unit > 0;
 }
 
+/* Factors of a term that are f8 tensors, wherever they are read. */
+static int count_f8(const struct kernel *k, const struct value *v) {
+    while (v->kind == V_ACCESS || v->kind == V_CAST) v = v->args[0];
+    if (v->kind == V_OP && v->op == O_MUL) return count_f8(k, v->args[0]) + count_f8(k, v->args[1]);
+    return v->kind == V_LOAD && fx_is_float(k->params[v->param].dtype) && fx_dtype_bits(k->params[v->param].dtype) == 8;
+}
+
+/* Whether partial sums of v may keep few bits, as tensor cores that multiply f8 have them. */
+static bool is_short(const struct kernel *k, const struct value *v) {
+    return !kernel_is_ieee(k) && v->kind == V_REDUCE && v->reduction == RED_SUM && v->dtype == FX_F32 &&
+           count_f8(k, v->args[0]) >= 2;
+}
+
 static bool is_narrow_factor(const struct kernel *k, const struct value *v) {
     const struct value *at = accessed(v);
     enum fx_dtype t = at->kind == V_LOAD ? k->params[at->param].dtype : at->kind == V_CAST ? at->to : at->dtype;
@@ -300,6 +313,7 @@ static struct oracle_body *build_body(struct eval *ev, struct value *const *resu
                 .is_fetched = is_fetched,
                 .carries_m = node->carries_m,
                 .joined = node->joined,
+                .is_short = is_short(ev->k, v),
                 .args = NEW_ARRAY(ev->arena, int, n_read + 1)};
             for (int i = first; i < n_read; i++) s->args[i] = step_of[v->args[i]->id];
             add_step(ev, b, s, &inside);

@@ -67,6 +67,7 @@ static void add_floats(struct total *t, const struct oracle_line *x, int from, i
         magnitude += size;
         squares += size * size;
         farthest = larger(farthest, fabs(v));
+        if (t->is_short) t->most = larger(t->most, size);
     }
     t->farthest = farthest;
     t->squares = squares;
@@ -199,6 +200,22 @@ static struct approx integer_value(const struct total *t) {
     return r;
 }
 
+/* Tensor cores that multiply f8 add up SHORT_TERMS terms at a time: each is cut off at a unit of the largest of them or
+ * of what they have come to. So many partial sums are exact as long as all terms are multiples of that unit. */
+enum { SHORT_TERMS = 128 };
+static const int SHORT_DIGITS = 13;
+
+static bool is_short_exact(const struct total *t) {
+    return fmin(t->magnitude, SHORT_TERMS * t->most) <= ldexp(1, t->lowest + SHORT_DIGITS);
+}
+
+/* A cut is at most a unit of what the terms of a block come to. All of them of one sign come to as many units of all
+ * terms as a block has terms; independent ones to the root of that. */
+static double short_error(const struct total *t) {
+    const double terms = fmin(t->n, SHORT_TERMS), unit = ldexp(1, -SHORT_DIGITS);
+    return (t->is_worst ? terms : sqrt(terms)) * unit * t->magnitude;
+}
+
 /* What the roundings of a sum come to. Independent ones are uniform in +-u |partial sum|, a deviation of u / sqrt(3)
  * each; a partial sum, whatever parts the terms are added in, is taken to be no larger than the largest of the oracle's
  * and two deviations of as many terms in any order. Not independent are those of equal terms, which err in one
@@ -230,13 +247,15 @@ struct approx total_value(const struct total *t) {
     if (finds_index(r)) return (struct approx){.i = t->first, .e = t->distance};
     if (fx_is_integer(t->dtype)) return integer_value(t);
     if (t->dtype == FX_BOOL) return (struct approx){.v = v, .e = t->is_sure ? 0 : e};
-    if (r == RED_MAX || r == RED_MIN || (t->is_exact && isfinite(v))) return bounded(g, v, e);
+    const bool is_cut = t->is_short && !is_short_exact(t);
+    if (r == RED_MAX || r == RED_MIN || (t->is_exact && isfinite(v) && !is_cut)) return bounded(g, v, e);
     /* some order overflows, constant factors moved in or out may make it so, or it loses to underflow what later
      * factors would restore */
     bool is_open = r == RED_SUM ? t->magnitude > g->largest * 0x1p-24
                                 : t->magnitude > g->largest || (t->least < g->least && t->magnitude > 1);
     if (isinf(e) || isnan(e) || is_open) return (struct approx){.v = v, .e = INFINITY};
     if (!isfinite(v)) return (struct approx){.v = v};
-    if (r == RED_SUM) return bounded(g, v, e + licensed_error(t) + sum_rounding(g, t));
+    if (r == RED_SUM)
+        return bounded(g, v, e + licensed_error(t) + sum_rounding(g, t) + (is_cut ? short_error(t) : 0));
     return bounded(g, v, e + t->n * g->unit * larger(fabs(v) + e, g->normal));
 }

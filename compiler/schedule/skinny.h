@@ -14,6 +14,8 @@ struct skinny {          /* what an engine multiplies */
     int vector;          /* of the engine's own configurations */
 };
 
+/* That of the mma engine. */
+struct skinny mma_skinny(const struct graph *g, const struct partition *p, const struct scheduled *s);
 /* Adds those that take the group, with operands of that alignment. */
 void skinny_add(
     const struct graph *g, const struct partition *p, struct scheduled *s, const struct skinny *x, bool is_aligned);

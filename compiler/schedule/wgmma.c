@@ -1,4 +1,4 @@
-/* The gemm driver over the wgmma engine: 16-bit floats on sm_90a, operands copied as boxes of tensor maps.
+/* The gemm driver over the wgmma engine: 16-bit floats and elements of 8 bits on sm_90a, operands copied as boxes of tensor maps.
  *
  * In: a group as for the other engines. Out: configurations for aligned operands, and behind them those of the mma
  * engine, which take what is not aligned. */
@@ -63,6 +63,9 @@ static const struct wgmma_tile {
 /* Likewise: instructions an element to store a sum, beside staging it; cycles by which a launch of clusters begins
  * later. */
 static const double STORED = 5, CLUSTER_CYCLES = 1270;
+
+/* How much faster 8-bit integers are multiplied than 16-bit floats. */
+static const double OF_BYTES = 1.9;
 
 /* Of what blocks of a cluster send each other: bytes of a tile's sums a cycle. */
 static const double EXCHANGE_BYTES = 10.8;
@@ -191,6 +194,26 @@ static const struct wgmma_tile split_tiles[] = {
     {128, 64, 2, false, 2, 2, 32, 520, 450, 0, true, false, 0, 0},
 };
 
+/* Tiles of f8: beside the sums there is room for what an instruction writes, and consumers stand side by side. */
+static const struct wgmma_tile f8_tiles[] = {
+    {128, 128, 2, false, 1, 1, 32, 6600, 6600, 0, true, false, 0, 0},
+    {256, 128, 2, false, 1, 1, 32, 6600, 6600, 0, false, false, 0, 0},
+    {128, 192, 2, false, 1, 1, 32, 6600, 6600, 0, false, false, 0, 0},
+    {192, 128, 3, false, 1, 1, 32, 6000, 6000, 0, false, false, 0, 0},
+    {128, 64, 2, false, 1, 1, 32, 4000, 4000, 0, true, false, 0, 0},
+    {128, 128, 2, false, 1, 1, 32, 6000, 6000, 0, false, false, 1, 2},
+    {256, 128, 2, false, 1, 1, 32, 6600, 6600, 0, false, false, 2, 1},
+    {128, 64, 2, false, 2, 2, 32, 6000, 5000, 0, true, false, 0, 0},
+    {128, 128, 2, false, 2, 2, 32, 6600, 6600, 0, false, false, 0, 0},
+};
+
+static const struct wgmma_tile *tiles_of(const struct gemm_shape *shape, int *n) {
+    if (shape->is_split) return *n = sizeof split_tiles / sizeof *split_tiles, split_tiles;
+    if (fx_dtype_bits(shape->a_dtype) == 8 && fx_is_float(shape->a_dtype))
+        return *n = sizeof f8_tiles / sizeof *f8_tiles, f8_tiles;
+    return *n = sizeof tiles / sizeof *tiles, tiles;
+}
+
 /* By the formulas of driver_wgmma.cuh, driver_split.cuh and driver_wgmma_cluster.cuh. */
 static int smem_bytes(const struct wgmma_tile *t, int stages, int b_tiles, int n_sums, int slabs, int staged) {
     enum { WARPS = WARPGROUP / 32, GROUP_BYTES = 16 * 32 + 32, BARRIERS = 2 * 8 };
@@ -208,6 +231,13 @@ static int most_stages(
     while (stages && smem_bytes(t, stages, b_tiles, n_sums, slabs, staged) > g->cx->arch->block_shared) stages--;
     return stages;
 }
+
+static int element_bytes(const struct gemm_shape *shape) { return fx_dtype_bits(shape->a_dtype) / 8; }
+
+static bool is_byte(const struct gemm_shape *shape) { return !shape->is_split && element_bytes(shape) == 1; }
+
+/* Whether sums of a few k are added to others, in more registers. */
+static bool promotes(const struct gemm_shape *shape) { return is_byte(shape) && fx_is_float(shape->a_dtype); }
 
 /* Whether stores can be copies of boxes, of which there are as many as stores: plain values, made of sums and of what
  * is the same for all rows, or for all columns, in tensors of elements as wide that lie along n in whole pieces of 16
@@ -241,14 +271,20 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
     const struct gemm_shape *shape = &s->gemm;
     struct node **shared;
     const bool is_tf32 = shape->a_dtype == FX_F32 && s->group->contraction->may_tf32;
-    if (!shape->is_split && !is_tf32 && (shape->a_dtype != shape->b_dtype || (shape->a_dtype != FX_F16 && shape->a_dtype != FX_BF16)))
-        return *why_not = arena_printf(&g->cx->arena, "it multiplies f16, bf16 and, with `precision: tf32`, f32; the operands are %s and %s",
+    const bool is_pair = is_byte(shape) ? fx_dtype_bits(shape->b_dtype) == 8 && fx_is_float(shape->b_dtype) == fx_is_float(shape->a_dtype)
+                                        : shape->a_dtype == shape->b_dtype && (shape->a_dtype == FX_F16 || shape->a_dtype == FX_BF16);
+    if (!shape->is_split && !is_tf32 && !is_pair)
+        return *why_not = arena_printf(&g->cx->arena, "it multiplies f16, bf16, f8, 8-bit integers and, with `precision: tf32`, f32; the operands are %s and %s",
                    fx_dtype_name(shape->a_dtype), fx_dtype_name(shape->b_dtype)),
                false;
     if (shape->is_split && (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)))
         return *why_not = "its epilogue reduces runs of elements", false;
     if (is_tf32 && !shape->is_split && gemm_has_mn_major(shape))
         return *why_not = "it takes tf32 with k contiguous alone", false;
+    if (is_byte(shape) && gemm_has_mn_major(shape))
+        return *why_not = "it takes 8 bits with k contiguous alone", false;
+    if (is_byte(shape) && (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)))
+        return *why_not = "its epilogue reduces runs of elements", false;
     return are_mappable(g, shape, true, why_not);
 }
 
@@ -256,7 +292,7 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
 static bool are_beside(const struct scheduled *s, int bn) {
     const struct gemm_shape *shape = &s->gemm;
     int n = s->gemm.n_accumulators;
-    if (n * bn > MOST_COLUMNS || shape->a_dtype == FX_F32) return false;
+    if (n * bn > (promotes(shape) ? MOST_COLUMNS / 2 : MOST_COLUMNS) || shape->a_dtype == FX_F32) return false;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
         if (e->n_sums != n) return false;
@@ -278,8 +314,13 @@ static int staged_bytes(const struct graph *g, const struct scheduled *s) {
 static const char *engine(
     const struct graph *g, const struct scheduled *s, const struct wgmma_tile *e, int b_tiles, int stages, int beside, int chunk,
     int slabs, int staged, bool stores_any) {
-    const char *type = s->gemm.a_dtype == FX_F16 ? "fx_f16" : s->gemm.a_dtype == FX_BF16 ? "fx_bf16" : "float",
+    const enum fx_dtype a = s->gemm.a_dtype, b = s->gemm.b_dtype;
+    const char *type = a == FX_F16 ? "fx_f16" : a == FX_BF16 ? "fx_bf16" : "float", *columns = "fx_columns",
                *is_aligned = stores_any ? "false" : "true";
+    if (is_byte(&s->gemm)) {
+        const int kind = (a == FX_F8E5M2 || a == FX_U8) + 2 * (b == FX_F8E5M2 || b == FX_U8);
+        type = arena_printf(&g->cx->arena, "%s<%d>", promotes(&s->gemm) ? "fx_f8" : "fx_bytes", kind), columns = "fx_bytes_by";
+    }
     int n_sums = s->gemm.n_accumulators;
     if (s->gemm.is_split)
         return arena_printf(&g->cx->arena, "fx_wgmma_split<fx_columns_%d, %d, %d, %d, %d, %s>", e->bn, b_tiles, stages,
@@ -290,7 +331,7 @@ static const char *engine(
     const char *cluster = "";
     if (e->cluster_m) cluster = arena_printf(&g->cx->arena, ", fx_wgmma_shared<%d, %d>", e->cluster_m, e->cluster_n);
     const char *own = arena_printf(&g->cx->arena,
-        "fx_wgmma<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %s%s>", type, beside * e->bn, beside, e->bm,
+        "fx_wgmma<%s, %s_%d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %s%s>", type, columns, beside * e->bn, beside, e->bm,
         b_tiles, stages, e->consumers, e->is_pingpong ? "true" : "false", n_sums, chunk, slabs, is_aligned, cluster);
     return staged ? arena_printf(&g->cx->arena, "fx_wgmma_reducing<%s, %d>", own, staged) : own;
 }
@@ -362,9 +403,10 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     if (!n_boxes && e->chunk / vector > 32) return;
     const bool is_split = s->gemm.is_split, is_tf32 = !is_split && s->gemm.a_dtype == FX_F32;
     if (is_tf32 && !e->rate_tf32) return;
+    if (is_byte(&s->gemm) && e->splits_k) return;
     if (stages < LEAST_STAGES + is_split) return;
-    const double rate = is_tf32 ? e->rate_tf32 : b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart;
-    const int k = K_BYTES / (is_tf32 ? 4 : 2);
+    const double rate = (is_tf32 ? e->rate_tf32 : b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart) * (is_byte(&s->gemm) && !promotes(&s->gemm) ? OF_BYTES : 1);
+    const int k = K_BYTES / (is_split ? 2 : element_bytes(&s->gemm));
     const double epilogue = gemm_epilogue_cycles(e->bm * e->bn, e->is_pingpong ? 1 : e->consumers, n_sums,
         instructions + (is_split ? 0 : STORED * n_sums));
     struct config *c = config_next(s);
@@ -395,7 +437,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .suffix = suffix(g, e, stores_any),
         .engine = engine(g, s, e, b_tiles, stages, beside, chunk, slabs, staged, stores_any),
         .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %s%s",
-            is_split ? "f32 in parts " : is_tf32 ? "tf32 " : "", e->bm, e->bn, k, stages, roles(g, e),
+            is_split ? "f32 in parts " : is_tf32 ? "tf32 " : promotes(&s->gemm) ? "f8 " : is_byte(&s->gemm) ? "int8 " : "", e->bm, e->bn, k, stages, roles(g, e),
             stores_any ? ", stores of any alignment" : "")};
 }
 
@@ -403,10 +445,12 @@ void wgmma_limit_stages(
     const struct graph *g, const struct partition *p, const struct scheduled *s, struct config *f, int stages) {
     double instructions = group_footprint(g, p, s->group).instructions;
     struct scheduled *t = NEW(&g->cx->arena, struct scheduled);
-    for (int i = 0; i < (int)(sizeof tiles / sizeof *tiles); i++) {
+    int n_tiles;
+    const struct wgmma_tile *all = tiles_of(&s->gemm, &n_tiles);
+    for (int i = 0; i < n_tiles; i++) {
         *t = *s;
         t->n_configs = 0;
-        add_config(g, p, t, &tiles[i], instructions, f->stores_any, stages);
+        add_config(g, p, t, &all[i], instructions, f->stores_any, stages);
         if (!t->n_configs || strcmp(t->configs[0].suffix, f->suffix) != 0) continue;
         *f = t->configs[0];
         return;
@@ -422,17 +466,17 @@ static bool is_possible(const struct graph *g, const struct partition *p, const 
 static bool configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!gemm_shape(g, p, s, why_not) || !takes(g, s, why_not)) return false;
     double instructions = group_footprint(g, p, s->group).instructions;
-    const bool is_f32 = s->gemm.a_dtype == FX_F32;
+    const bool is_f32 = s->gemm.a_dtype == FX_F32, is_bytes = is_byte(&s->gemm);
     const char *element = is_f32 ? "float" : arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype));
-    const struct skinny skinny = {.element = element,
+    const struct skinny skinny = is_bytes ? mma_skinny(g, p, s) : (struct skinny){.element = element,
         .product = is_f32 ? NULL : arena_printf(&g->cx->arena, "fx_mma_16<%s>", element),
         .size = is_f32 ? 4 : 2,
         .sum = FX_F32,
         .vector = gemm_piece_vector(g, p, s, 8)};
-    const struct wgmma_tile *all = s->gemm.is_split ? split_tiles : tiles;
-    const int n_tiles = s->gemm.is_split ? sizeof split_tiles / sizeof *tiles : sizeof tiles / sizeof *tiles;
+    int n_tiles;
+    const struct wgmma_tile *all = tiles_of(&s->gemm, &n_tiles);
     if (s->is_phase && s->gemm.is_split) return *why_not = "it is a phase beside others", false;
-    if (!s->gemm.is_split && !s->is_phase) skinny_add(g, p, s, &skinny, true);
+    if (!s->gemm.is_split && !s->is_phase && !promotes(&s->gemm)) skinny_add(g, p, s, &skinny, true);
     int n_skinny = s->n_configs;
     for (int i = 0; i < n_tiles; i++) add_config(g, p, s, &all[i], instructions, false, MOST_STAGES);
     for (int i = 0; i < n_tiles; i++)

@@ -258,7 +258,7 @@ static bool has_tensor(struct emu_map *m, int dtype, const uint64_t *extents, co
     int swizzle, int fill) {
     enum { LEAST = 16 };
     if ((dtype != TENSOR_MAP_F16 && dtype != TENSOR_MAP_BF16 && dtype != TENSOR_MAP_TF32 && dtype != TENSOR_MAP_F32 &&
-            dtype != TENSOR_MAP_U32) ||
+            dtype != TENSOR_MAP_U32 && dtype != TENSOR_MAP_U8) ||
         m->rank > FX_MAX_MAP_RANK || interleave || fill || swizzle != TENSOR_MAP_SWIZZLE_128B ||
         (uintptr_t)m->base % LEAST || !m->base)
         return false;
@@ -281,7 +281,7 @@ int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *
         .base = address,
         .rank = (unsigned char)rank,
         .is_tf32 = is_tf32,
-        .bytes = is_f32 ? 4 : 2};
+        .bytes = is_f32 ? 4 : dtype == TENSOR_MAP_U8 ? 1 : 2};
     (void)l2_promotion;
     if (rank < 2 || !has_tensor(&m, dtype, extents, strides, interleave, swizzle, fill)) return 1;
     for (unsigned i = 0; i < rank; i++) {
@@ -310,7 +310,7 @@ int emu_encode_im2col(struct cuda_tensor_map *out, int dtype, unsigned rank, voi
         .box = {(unsigned short)channels, (unsigned short)pixels}};
     (void)l2_promotion;
     if (rank < 3 || !has_tensor(&m, dtype, extents, strides, interleave, swizzle, fill) || dtype == TENSOR_MAP_F32 ||
-        dtype == TENSOR_MAP_TF32 || channels * m.bytes != ROW || !pixels || pixels > MOST_PIXELS ||
+        dtype == TENSOR_MAP_TF32 || dtype == TENSOR_MAP_U8 || channels * m.bytes != ROW || !pixels || pixels > MOST_PIXELS ||
         steps[rank - 1] != 1)
         return 1;
     const int least = -(1 << (spatial_bits(m.rank) - 1));
@@ -469,7 +469,7 @@ void call_send(struct emu_thread *self, unsigned from, const void *map, const in
 
 /* ---- products of warpgroups ---- */
 
-enum { WG_ROWS = 16, WG_K = 16, SWIZZLED = 1 }; /* rows: of a warp; swizzled: in 128 bytes, of a descriptor */
+enum { WG_ROWS = 16, WG_K = 16, WG_MOST_K = 32, SWIZZLED = 1 }; /* rows: of a warp; swizzled: in 128 bytes, of a descriptor */
 
 struct wgmma_operand { /* an operand in shared memory, as its descriptor says */
     unsigned start, leading, stride;
@@ -477,13 +477,15 @@ struct wgmma_operand { /* an operand in shared memory, as its descriptor says */
     unsigned bytes; /* of an element */
 };
 
-static struct wgmma_operand view_of(unsigned long long descriptor, bool is_mn_major, bool is_tf32) {
+static struct wgmma_operand view_of(unsigned long long descriptor, bool is_mn_major, const struct wgmma_product *p) {
     return (struct wgmma_operand){(unsigned)(descriptor & 0x3fff) << 4, (unsigned)(descriptor >> 16 & 0x3fff) << 4,
-        (unsigned)(descriptor >> 32 & 0x3fff) << 4, is_mn_major, is_tf32 ? 4 : 2};
+        (unsigned)(descriptor >> 32 & 0x3fff) << 4, is_mn_major, p->is_bytes ? 1 : p->is_tf32 ? 4 : 2};
 }
 
 /* Elements of k that an instruction takes. */
-static unsigned depth_of(const struct wgmma_product *p) { return p->is_tf32 ? WG_K / 2 : WG_K; }
+static unsigned depth_of(const struct wgmma_product *p) {
+    return p->is_bytes ? WG_MOST_K : p->is_tf32 ? WG_K / 2 : WG_K;
+}
 
 /* Where the element at m or n and k lies. */
 static unsigned element_at(const struct wgmma_operand *v, unsigned mn, unsigned k) {
@@ -506,14 +508,16 @@ static double number(const struct wgmma_product *p, unsigned short bits) {
     return p->is_bf16 ? emu_bf16(bits) : emu_f16(bits);
 }
 
-static double value_at(
-    const struct fiber *f, const struct wgmma_operand *v, unsigned mn, unsigned k, const struct wgmma_product *p) {
+static double value_at(const struct fiber *f, const struct wgmma_operand *v, unsigned mn, unsigned k,
+    const struct wgmma_product *p, bool is_b) {
     unsigned address = element_at(v, mn, k);
     unsigned short bits;
     if (address < EMU_ADDRESS_0 || address - EMU_ADDRESS_0 + v->bytes > f->view.shared_bytes)
         machine_fail(machine_now, p->pc, "multiplies what is at %lld of the block's %u bytes of shared memory",
             (long long)address - EMU_ADDRESS_0, f->view.shared_bytes);
     if (p->is_tf32) return tf32_at(f->view.shared + (address - EMU_ADDRESS_0));
+    if (p->is_bytes)
+        return emu_byte((unsigned char)f->view.shared[address - EMU_ADDRESS_0], p->is_integer, p->is_second[is_b]);
     memcpy(&bits, f->view.shared + (address - EMU_ADDRESS_0), sizeof bits);
     return number(p, bits);
 }
@@ -533,27 +537,36 @@ static void touch_view(struct fiber *f, const struct wgmma_operand *v, unsigned 
 }
 
 static void touch_product(struct warp *w, const struct wgmma_product *p) {
-    struct wgmma_operand a = view_of(p->a, p->a_mn, p->is_tf32), b = view_of(p->b, p->b_mn, p->is_tf32);
+    struct wgmma_operand a = view_of(p->a, p->a_mn, p), b = view_of(p->b, p->b_mn, p);
     if (!p->is_held) touch_view(w->fibers, &a, (unsigned)(w->number % 4) * WG_ROWS, WG_ROWS, p->pc);
     touch_view(w->fibers, &b, 0, (unsigned)p->n, p->pc);
+}
+
+/* d, an i32, or 0, and x; it wraps. */
+static void add_integer(float *d, int x, bool adds) {
+    unsigned sum = 0;
+    if (adds) memcpy(&sum, d, sizeof sum);
+    sum += (unsigned)x;
+    memcpy(d, &sum, sizeof sum);
 }
 
 /* The warp's rows: thread 4 g + t has of rows g and g + 8 columns 8 i + 2 t and the next. Products are exact in double,
  * the sum of a step of k is rounded once. */
 static void multiply(struct warp *w, const struct wgmma_product *p) {
-    double a[WG_ROWS][WG_K], b[WG_K];
-    struct wgmma_operand va = view_of(p->a, p->a_mn, p->is_tf32), vb = view_of(p->b, p->b_mn, p->is_tf32);
+    double a[WG_ROWS][WG_MOST_K], b[WG_MOST_K];
+    struct wgmma_operand va = view_of(p->a, p->a_mn, p), vb = view_of(p->b, p->b_mn, p);
     const struct fiber *f = w->fibers;
     for (unsigned r = 0; r < WG_ROWS; r++)
         for (unsigned k = 0; k < depth_of(p); k++)
-            a[r][k] = p->is_held ? held_at(p, r, k) : value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p);
+            a[r][k] = p->is_held ? held_at(p, r, k) : value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p, false);
     for (unsigned n = 0; n < (unsigned)p->n; n++) {
-        for (unsigned k = 0; k < depth_of(p); k++) b[k] = value_at(f, &vb, n, k, p);
+        for (unsigned k = 0; k < depth_of(p); k++) b[k] = value_at(f, &vb, n, k, p, true);
         for (unsigned r = 0; r < WG_ROWS; r++) {
             float *d = p->d[r % 8 * 4 + n % 8 / 2] + n / 8 * 4 + r / 8 * 2 + n % 2;
-            double sum = p->adds ? *d : 0;
+            double sum = !p->adds || p->is_integer ? 0 : *d;
             for (unsigned k = 0; k < depth_of(p); k++) sum += a[r][k] * b[k];
-            *d = (float)sum;
+            if (p->is_integer) add_integer(d, (int)sum, p->adds);
+            else *d = (float)sum;
         }
     }
 }
@@ -572,6 +585,9 @@ static void add_product(struct warp *w) {
         .adds = first->words[9] >> 3 & 1,
         .is_held = first->words[9] >> 4 & 1,
         .is_tf32 = first->words[9] >> 5 & 1,
+        .is_bytes = first->words[9] >> 6 & 1,
+        .is_integer = first->words[9] >> 7 & 1,
+        .is_second = {first->words[9] >> 8 & 1, first->words[9] >> 9 & 1},
         .group = w->n_batches,
         .pc = w->pc};
     for (int i = 0; i < WARP; i++) {

@@ -155,6 +155,7 @@ struct wgmma_product { /* of a warpgroup, a warp's share, on its way */
     const unsigned *held[WARP]; /* likewise: its elements of a, where registers have them */
     int n;                   /* columns */
     bool is_bf16, is_tf32, a_mn, b_mn, adds, is_held;
+    bool is_bytes, is_integer, is_second[2]; /* of 8 bits: integers; u8, or f8e5m2, of a and of b */
     int group;               /* batch */
     const void *pc;
 };
@@ -396,6 +397,8 @@ void watch_grid_met(struct emu_machine *m);
 /* ---- warp_ops.c: what the lanes of a warp do together ---- */
 double emu_f16(unsigned bits);
 double emu_bf16(unsigned bits);
+/* Of 8 bits: i8 or, is_second, u8; f8e4m3 or f8e5m2. */
+double emu_byte(unsigned bits, bool is_integer, bool is_second);
 void do_together(struct warp *w);
 
 /* ---- fault.c: addresses nobody may touch ---- */

@@ -93,7 +93,8 @@ static struct warp *warp_of(struct emu_machine *m, struct warp *now) {
 }
 
 static const char *const operations[] = {"", "shuffle_xor", "shuffle_up", "ldmatrix", "ldmatrix_trans", "mma_f16",
-    "mma_bf16", "mma_tf32", "mma_i8_i8", "mma_i8_u8", "mma_u8_i8", "mma_u8_u8", "mma_f64", "warp barrier", "wgmma",
+    "mma_bf16", "mma_tf32", "mma_i8_i8", "mma_i8_u8", "mma_u8_i8", "mma_u8_u8", "mma_e4m3_e4m3", "mma_e5m2_e4m3",
+    "mma_e4m3_e5m2", "mma_e5m2_e5m2", "mma_f64", "warp barrier", "wgmma",
     "wgmma_begin", "wgmma_commit", "wgmma_wait", "setmaxnreg"};
 
 /* Nobody can go on: says who waits for whom. */

@@ -342,6 +342,10 @@ inline void fx_mma_i8_i8(FX_EMU_FRAGMENTS(int)) { emu_mma(EMU_MMA_I8_I8, d, a, b
 inline void fx_mma_i8_u8(FX_EMU_FRAGMENTS(int)) { emu_mma(EMU_MMA_I8_U8, d, a, b0, b1); }
 inline void fx_mma_u8_i8(FX_EMU_FRAGMENTS(int)) { emu_mma(EMU_MMA_U8_I8, d, a, b0, b1); }
 inline void fx_mma_u8_u8(FX_EMU_FRAGMENTS(int)) { emu_mma(EMU_MMA_U8_U8, d, a, b0, b1); }
+inline void fx_mma_e4m3_e4m3(FX_EMU_FRAGMENTS(float)) { emu_mma(EMU_MMA_E4M3_E4M3, d, a, b0, b1); }
+inline void fx_mma_e5m2_e4m3(FX_EMU_FRAGMENTS(float)) { emu_mma(EMU_MMA_E5M2_E4M3, d, a, b0, b1); }
+inline void fx_mma_e4m3_e5m2(FX_EMU_FRAGMENTS(float)) { emu_mma(EMU_MMA_E4M3_E5M2, d, a, b0, b1); }
+inline void fx_mma_e5m2_e5m2(FX_EMU_FRAGMENTS(float)) { emu_mma(EMU_MMA_E5M2_E5M2, d, a, b0, b1); }
 inline void fx_mma_f64(FX_EMU_FRAGMENTS(double)) {
   emu_thread *self = emu_self;
   __builtin_memcpy(self->words, d, 32);
@@ -414,17 +418,24 @@ template <int N> inline void fx_wgmma_wait() { emu_self->calls->together(emu_sel
 
 // emu_wgmma: the warp's share of a product; the sums lie where d says until they are waited for, as do the elements of a
 // where `held` says
-template <int N, bool BF16, int A_MN, int B_MN, bool TF32>
-inline void emu_wgmma(float (&d)[N / 2], unsigned long long a, const unsigned *held, unsigned long long b, int adds) {
+template <int N>
+inline void emu_wgmma_start(void *sums, unsigned long long a, const unsigned *held, unsigned long long b, unsigned what) {
   emu_thread *self = emu_self;
-  float *sums = d;
   __builtin_memcpy(self->words, &sums, sizeof sums);
   __builtin_memcpy(self->words + 2, &held, sizeof held);
   __builtin_memcpy(self->words + 4, &a, sizeof a);
   __builtin_memcpy(self->words + 6, &b, sizeof b);
   self->words[8] = N;
-  self->words[9] = (unsigned)BF16 | A_MN << 1 | B_MN << 2 | (adds != 0) << 3 | (held != nullptr) << 4 | TF32 << 5;
+  self->words[9] = what;
   self->calls->together(self, EMU_WGMMA, 0);
+}
+template <int N, bool BF16, int A_MN, int B_MN, bool TF32>
+inline void emu_wgmma(float (&d)[N / 2], unsigned long long a, const unsigned *held, unsigned long long b, int adds) {
+  emu_wgmma_start<N>(d, a, held, b, (unsigned)BF16 | A_MN << 1 | B_MN << 2 | (adds != 0) << 3 | (held != nullptr) << 4 | TF32 << 5);
+}
+template <int N, int KIND, class SUM>
+inline void emu_wgmma_bytes(SUM (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
+  emu_wgmma_start<N>(d, a, nullptr, b, (adds != 0) << 3 | 1 << 6 | (SUM(1) / 2 == 0) << 7 | KIND << 8);
 }
 #define FX_EMU_STARTS template <bool BF16, int A_MN, int B_MN, bool TF32 = false> inline void
 #define FX_EMU_OPERANDS unsigned long long a, unsigned long long b, int adds
@@ -432,6 +443,12 @@ FX_EMU_STARTS fx_wgmma_64(float (&d)[32], FX_EMU_OPERANDS) { emu_wgmma<64, BF16,
 FX_EMU_STARTS fx_wgmma_128(float (&d)[64], FX_EMU_OPERANDS) { emu_wgmma<128, BF16, A_MN, B_MN, TF32>(d, a, nullptr, b, adds); }
 FX_EMU_STARTS fx_wgmma_192(float (&d)[96], FX_EMU_OPERANDS) { emu_wgmma<192, BF16, A_MN, B_MN, TF32>(d, a, nullptr, b, adds); }
 FX_EMU_STARTS fx_wgmma_256(float (&d)[128], FX_EMU_OPERANDS) { emu_wgmma<256, BF16, A_MN, B_MN, TF32>(d, a, nullptr, b, adds); }
+#undef FX_EMU_STARTS
+#define FX_EMU_STARTS template <int KIND, class SUM> inline void
+FX_EMU_STARTS fx_wgmma_bytes_64(SUM (&d)[32], FX_EMU_OPERANDS) { emu_wgmma_bytes<64, KIND>(d, a, b, adds); }
+FX_EMU_STARTS fx_wgmma_bytes_128(SUM (&d)[64], FX_EMU_OPERANDS) { emu_wgmma_bytes<128, KIND>(d, a, b, adds); }
+FX_EMU_STARTS fx_wgmma_bytes_192(SUM (&d)[96], FX_EMU_OPERANDS) { emu_wgmma_bytes<192, KIND>(d, a, b, adds); }
+FX_EMU_STARTS fx_wgmma_bytes_256(SUM (&d)[128], FX_EMU_OPERANDS) { emu_wgmma_bytes<256, KIND>(d, a, b, adds); }
 #undef FX_EMU_STARTS
 #undef FX_EMU_OPERANDS
 #define FX_EMU_STARTS template <bool BF16, int B_MN> inline void

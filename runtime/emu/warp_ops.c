@@ -54,6 +54,20 @@ static float half_of(unsigned bits) {
 double emu_f16(unsigned bits) { return half_of(bits); }
 double emu_bf16(unsigned bits) { return float_of(bits << 16); }
 
+/* A float of 8 bits: of so many bits of fraction; without infinities where there are 3. */
+static double small_of(unsigned bits, int fraction) {
+    const int bias = fraction == 3 ? 7 : 15, exponent = (int)(bits >> fraction & (fraction == 3 ? 15 : 31));
+    const double part = bits & ((1u << fraction) - 1), sign = bits & 0x80 ? -1 : 1;
+    if (fraction == 3 && (bits & 0x7f) == 0x7f) return NAN;
+    if (fraction == 2 && exponent == 31) return part > 0 ? NAN : sign * INFINITY;
+    return sign * ldexp(part + (exponent ? 1 << fraction : 0), (exponent ? exponent : 1) - bias - fraction);
+}
+
+double emu_byte(unsigned bits, bool is_integer, bool is_second) {
+    if (!is_integer) return small_of(bits, is_second ? 2 : 3);
+    return is_second ? (double)bits : (double)(signed char)bits;
+}
+
 /* Element e of a fragment's word. Of tf32 the bits below the fraction do not count. */
 static inline double element_of(enum emu_operation op, unsigned word, int e, bool is_b) {
     bool is_signed = is_b ? op == EMU_MMA_I8_I8 || op == EMU_MMA_U8_I8 : op == EMU_MMA_I8_I8 || op == EMU_MMA_I8_U8;
@@ -61,6 +75,10 @@ static inline double element_of(enum emu_operation op, unsigned word, int e, boo
     case EMU_MMA_F16: return half_of(word >> 16 * e & 0xffff);
     case EMU_MMA_BF16: return float_of(word >> 16 * e << 16);
     case EMU_MMA_TF32: return float_of(word & 0xffffe000);
+    case EMU_MMA_E4M3_E4M3: return small_of(word >> 8 * e & 255, 3);
+    case EMU_MMA_E5M2_E4M3: return small_of(word >> 8 * e & 255, is_b ? 3 : 2);
+    case EMU_MMA_E4M3_E5M2: return small_of(word >> 8 * e & 255, is_b ? 2 : 3);
+    case EMU_MMA_E5M2_E5M2: return small_of(word >> 8 * e & 255, 2);
     default: return is_signed ? (signed char)(word >> 8 * e) : (int)(word >> 8 * e & 255);
     }
 }
@@ -100,7 +118,7 @@ static void multiply(struct warp *w) {
     double a[MMA_M][MMA_MOST_K], b[MMA_MOST_K][MMA_N] __attribute__((aligned(16)));
     enum emu_operation op = w->operation;
     int k = gather_any(w, a, b);
-    bool is_float = op == EMU_MMA_F16 || op == EMU_MMA_BF16 || op == EMU_MMA_TF32;
+    bool is_float = op < EMU_MMA_I8_I8 || op > EMU_MMA_U8_U8;
     for (int row = 0; row < MMA_M; row++) {
         pair s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
         for (int j = 0; j < k; j++) {
@@ -151,7 +169,11 @@ void do_together(struct warp *w) {
     case EMU_MMA_I8_I8:
     case EMU_MMA_I8_U8:
     case EMU_MMA_U8_I8:
-    case EMU_MMA_U8_U8: multiply(w); break;
+    case EMU_MMA_U8_U8:
+    case EMU_MMA_E4M3_E4M3:
+    case EMU_MMA_E5M2_E4M3:
+    case EMU_MMA_E4M3_E5M2:
+    case EMU_MMA_E5M2_E5M2: multiply(w); break;
     case EMU_MMA_F64: multiply_doubles(w); break;
     case EMU_WARP_BARRIER: break;
     default: do_products(w); break;

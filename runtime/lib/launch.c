@@ -136,6 +136,7 @@ static int map_dtype(const struct fx_map *m) {
     return m->dtype == FX_F16    ? TENSOR_MAP_F16
            : m->dtype == FX_BF16 ? TENSOR_MAP_BF16
            : m->dtype == FX_U32  ? TENSOR_MAP_U32
+           : fx_dtype_bits(m->dtype) == 8 ? TENSOR_MAP_U8
            : m->is_stored        ? TENSOR_MAP_F32
                                  : TENSOR_MAP_TF32;
 }

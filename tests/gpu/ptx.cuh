@@ -406,3 +406,25 @@ FX_DEVICE void test_mma_u8_i8(const unsigned *x, unsigned *y, unsigned long long
 
 // case fx_mma_u8_u8: wwwwwwwwww -> 4, exact
 FX_DEVICE void test_mma_u8_u8(const unsigned *x, unsigned *y, unsigned long long *) { TEST_INTEGERS(fx_mma_u8_u8); }
+
+
+// test_f8: numbers 1, 1.5, -1 and -1.5, whose sums are exact on any hardware; A and B: those of f8e4m3 or of f8e5m2
+#define NUMBERS_e4m3(word) (((word) & 0x84848484u) | 0x38383838u)
+#define NUMBERS_e5m2(word) (((word) & 0x82828282u) | 0x3c3c3c3cu)
+#define TEST_F8(multiply, A, B)                                                                         \
+  float d[4] = {fx_from_bits(x[6]), fx_from_bits(x[7]), fx_from_bits(x[8]), fx_from_bits(x[9])};        \
+  const unsigned a[4] = {NUMBERS_##A(x[0]), NUMBERS_##A(x[1]), NUMBERS_##A(x[2]), NUMBERS_##A(x[3])};   \
+  multiply(d, a, NUMBERS_##B(x[4]), NUMBERS_##B(x[5]));                                                 \
+  for (int i = 0; i < 4; ++i) y[i] = fx_bits(d[i])
+
+// case fx_mma_e4m3_e4m3: wwwwwwssss -> 4, exact
+FX_DEVICE void test_mma_e4m3_e4m3(const unsigned *x, unsigned *y, unsigned long long *) { TEST_F8(fx_mma_e4m3_e4m3, e4m3, e4m3); }
+
+// case fx_mma_e5m2_e4m3: wwwwwwssss -> 4, exact
+FX_DEVICE void test_mma_e5m2_e4m3(const unsigned *x, unsigned *y, unsigned long long *) { TEST_F8(fx_mma_e5m2_e4m3, e5m2, e4m3); }
+
+// case fx_mma_e4m3_e5m2: wwwwwwssss -> 4, exact
+FX_DEVICE void test_mma_e4m3_e5m2(const unsigned *x, unsigned *y, unsigned long long *) { TEST_F8(fx_mma_e4m3_e5m2, e4m3, e5m2); }
+
+// case fx_mma_e5m2_e5m2: wwwwwwssss -> 4, exact
+FX_DEVICE void test_mma_e5m2_e5m2(const unsigned *x, unsigned *y, unsigned long long *) { TEST_F8(fx_mma_e5m2_e5m2, e5m2, e5m2); }

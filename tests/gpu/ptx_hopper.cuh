@@ -566,6 +566,83 @@ FX_DEVICE void test_wgmma_wait(const unsigned *, unsigned *y, const fx_tensor_ma
   for (int i = 0; i < 16; ++i) y[96 + i] = ((const unsigned *)fx_smem())[i * 128 + threadIdx.x];
 }
 
+// multiply_bytes, product_of_bytes: the sums of 128 products of 8 bits, k contiguous in both operands: words of the tensor as integers, or as 1, 1.5, -1 and -1.5 of f8
+template <int N, int KIND, class SUM>
+FX_DEVICE void multiply_bytes(SUM (&d)[N / 2], unsigned long long a, unsigned long long b, int adds) {
+  if constexpr (N == 64) fx_wgmma_bytes_64<KIND>(d, a, b, adds);
+  if constexpr (N == 128) fx_wgmma_bytes_128<KIND>(d, a, b, adds);
+  if constexpr (N == 192) fx_wgmma_bytes_192<KIND>(d, a, b, adds);
+  if constexpr (N == 256) fx_wgmma_bytes_256<KIND>(d, a, b, adds);
+}
+template <int N, int KIND, class SUM>
+FX_DEVICE void product_of_bytes(unsigned *y, const fx_tensor_map *map) {
+  const unsigned a = fx_shared(fx_smem()), b = a + 8192, barrier = b + N / 64 * 8192;
+  const int adds = blockIdx.x / 8 % 2 == 0;
+  if (threadIdx.x == 0) {
+    fx_mbarrier_init(barrier, 1);
+    fx_mbarrier_publish();
+    fx_mbarrier_expect(barrier, 8192 + N / 64 * 8192);
+    const int at[2] = {0, (int)blockIdx.x * 64};
+    fx_tma_load(a, map, barrier, at);
+    for (int j = 0; j < N / 64; ++j) {
+      const int at_b[2] = {0, row_of_b(j)};
+      fx_tma_load(b + j * 8192, map, barrier, at_b);
+    }
+  }
+  fx_barrier();
+  fx_mbarrier_wait(barrier, 0);
+  const bool is_f8 = (SUM)1 / 2 != 0;
+  for (int i = threadIdx.x; is_f8 && i < (8192 + N / 64 * 8192) / 4; i += blockDim.x) {
+    unsigned *word = (unsigned *)fx_smem() + i;
+    *word = (KIND >> (i >= 2048) & 1) ? (*word & 0x82828282u) | 0x3c3c3c3cu : (*word & 0x84848484u) | 0x38383838u;
+  }
+  fx_tma_publish();
+  fx_barrier();
+  SUM d[N / 2];
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i) d[i] = (SUM)(i - (int)threadIdx.x);
+  fx_wgmma_begin();
+#pragma unroll 1
+  for (int step = 0; step < 4; ++step) multiply_bytes<N, KIND>(d, descriptor<false>(a, step), descriptor<false>(b, step), step > 0 || adds);
+  fx_wgmma_commit();
+  fx_wgmma_wait<0>();
+#pragma unroll
+  for (int i = 0; i < N / 2; ++i) memcpy(y + i, d + i, 4);
+}
+
+// products_of_bytes: either operand of either kind, in turns
+template <int N, class SUM>
+FX_DEVICE void products_of_bytes(unsigned *y, const fx_tensor_map *map) {
+  if (blockIdx.x % 4 == 0) product_of_bytes<N, 0, SUM>(y, map);
+  if (blockIdx.x % 4 == 1) product_of_bytes<N, 1, SUM>(y, map);
+  if (blockIdx.x % 4 == 2) product_of_bytes<N, 2, SUM>(y, map);
+  if (blockIdx.x % 4 == 3) product_of_bytes<N, 3, SUM>(y, map);
+}
+
+// case fx_wgmma_bytes_64: w32 -> 32, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_bytes_64_integers(const unsigned *, unsigned *y, const fx_tensor_map *map) { products_of_bytes<64, int>(y, map); }
+
+// case fx_wgmma_bytes_64: w32 -> 32, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_bytes_64_f8(const unsigned *, unsigned *y, const fx_tensor_map *map) { products_of_bytes<64, float>(y, map); }
+
+// case fx_wgmma_bytes_128: w32 -> 64, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_bytes_128_integers(const unsigned *, unsigned *y, const fx_tensor_map *map) { products_of_bytes<128, int>(y, map); }
+
+// case fx_wgmma_bytes_128: w32 -> 64, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_bytes_128_f8(const unsigned *, unsigned *y, const fx_tensor_map *map) { products_of_bytes<128, float>(y, map); }
+
+// case fx_wgmma_bytes_192: w32 -> 96, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_bytes_192_integers(const unsigned *, unsigned *y, const fx_tensor_map *map) { products_of_bytes<192, int>(y, map); }
+
+// case fx_wgmma_bytes_192: w32 -> 96, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_bytes_192_f8(const unsigned *, unsigned *y, const fx_tensor_map *map) { products_of_bytes<192, float>(y, map); }
+
+// case fx_wgmma_bytes_256: w32 -> 128, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_bytes_256_integers(const unsigned *, unsigned *y, const fx_tensor_map *map) { products_of_bytes<256, int>(y, map); }
+
+// case fx_wgmma_bytes_256: w32 -> 128, exact, box 64x64 of 64x2048
+FX_DEVICE void test_wgmma_bytes_256_f8(const unsigned *, unsigned *y, const fx_tensor_map *map) { products_of_bytes<256, float>(y, map); }
+
 // case fx_wgmma_64: b32 -> 64, sum of 64, box 64x64 of 64x2048
 // case fx_wgmma_64: p32 -> 64, exact, box 64x64 of 64x2048
 FX_DEVICE void test_wgmma_64_bf16(const unsigned *x, unsigned *y, const fx_tensor_map *map) { products<64, true, 4>(x, y, map); }

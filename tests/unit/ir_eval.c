@@ -279,7 +279,8 @@ static struct ir_value *contraction(struct evaluator *ev, const struct product *
                                         : made(ev, factors[s], x->dtype[s])))
             return NULL;
     }
-    bool are_bytes = n->dtype == FX_I32 && fx_dtype_bits(x->dtype[0]) == 8 && fx_dtype_bits(x->dtype[1]) == 8;
+    bool are_bytes = fx_dtype_bits(x->dtype[0]) == 8 && fx_dtype_bits(x->dtype[1]) == 8 &&
+                     fx_is_float(x->dtype[0]) == fx_is_float(x->dtype[1]) && (n->dtype == FX_I32 || n->dtype == FX_F32);
     if (x->dtype[0] != x->dtype[1] && !are_bytes) return refuse(ev, n, "has factors of two dtypes");
     int64_t size = size_of(ev->extents, n->axes, n->n_axes);
     struct ir_value *out = NEW_ARRAY(ev->arena, struct ir_value, size + 1);
