@@ -62,12 +62,15 @@ static int smem_bytes(const struct chain_wgmma_tile *e, const struct chain *x) {
     return (a + e->stages * (b + c)) * BOX_BYTES + staging + barriers + words + rows;
 }
 
-/* What the producer and the scheduler spill, or who has so many sums, is read once a tile; what three consumers spill
- * beside limits, a few words a block, costs less than they gain. */
-static int most_local(const struct chain_wgmma_tile *e) { return e->bn > 128 || e->consumers > 2 ? 192 : 128; }
+/* What the producer and the scheduler spill, or who has so many sums, is read once a tile; three consumers spill what
+ * they use for each block. */
+static int most_local(const struct chain_wgmma_tile *e) { return e->consumers > 2 ? 0 : e->bn > 128 ? 192 : 128; }
 
-static bool fits(const struct graph *g, const struct chain_wgmma_tile *e, const struct chain *x) {
-    return e->first == x->parts.n_inner && smem_bytes(e, x) <= g->cx->arch->block_shared;
+/* Three consumers have no registers left for the scheduler, which rows with limits have, nor for what an epilogue reads. */
+static bool fits(const struct graph *g, const struct scheduled *s, const struct chain_wgmma_tile *e) {
+    const struct chain *x = s->chain;
+    return e->first == x->parts.n_inner && smem_bytes(e, x) <= g->cx->arch->block_shared &&
+           (e->consumers < 3 || (!x->n_limits && !s->n_loads));
 }
 
 static void add_config(const struct graph *g, struct scheduled *s, const struct chain_wgmma_tile *e, int vector) {
@@ -196,7 +199,7 @@ bool schedule_chain_wgmma_configure(
     int vector = gemm_vector(g, s, 8);
     s->has_flags = true; /* for tallies, and for pieces */
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
-        if (fits(g, &tiles[i], s->chain)) add_config(g, s, &tiles[i], vector);
+        if (fits(g, s, &tiles[i])) add_config(g, s, &tiles[i], vector);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         if (s->chain->parts.n_inner == 1 && s->chain->n_passes == 1 &&
             pieces_smem_bytes(&pieces[i]) <= arch->block_shared)
