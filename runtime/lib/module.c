@@ -74,14 +74,12 @@ struct module_entry *program_entry(fx_context *ctx, struct compiled_program *p, 
 void programs_release(fx_context *ctx) {
     struct context_scope scope = {0};
     bool is_usable = ctx->programs && !atomic_load(&ctx->lost) && scope_enter(ctx, &scope) == FX_OK;
-    while (ctx->programs) {
-        struct compiled_program *p = ctx->programs;
+    for (struct compiled_program *p = ctx->programs; p; p = p->next)
         for (struct module_entry *e = p->entries; e; e = e->next)
             if (e->module && is_usable && !atomic_load(&ctx->lost)) (void)CU(ctx, cuModuleUnload(e->module));
-        ctx->programs = p->next;
-        program_free(p);
-    }
     if (is_usable) (void)scope_leave(ctx, &scope, FX_OK);
+    atomic_store(&ctx->last, NULL); /* a call that fails from here on has none to name */
+    for (struct compiled_program *p; (p = ctx->programs); program_free(p)) ctx->programs = p->next;
 }
 
 /* ---- compiling, on several threads ---- */
