@@ -159,13 +159,15 @@ bool *pointwise_small_axes(const struct graph *g, const struct partition *p, con
     return f.axes;
 }
 
-/* What a configuration is for. */
-enum kind { FEW, VECTOR, ANY, BIG };
+/* What a configuration is for; REST: what VECTOR does not take, where positions have 64 bits at no cost. */
+enum kind { FEW, VECTOR, ANY, BIG, REST };
 
 /* rows: of a block's tile where tensors are turned; else 1. */
 static void add_config(const struct graph *g, struct scheduled *s, int vector, int threads, int rows, int min_blocks,
-    enum kind kind, const char *suffix) {
-    static const char *const accesses[] = {"of few elements", "16-byte accesses", "any alignment", "any size"};
+    enum kind kind) {
+    static const char *const suffixes[] = {"few", "vector", "any", "big", "any"};
+    static const char *const accesses[] = {
+        "of few elements", "16-byte accesses", "any alignment", "any size", "any alignment"};
     struct config *c = config_next(s);
     if (!c) return;
     *c = (struct config){.is_aligned = kind <= VECTOR,
@@ -176,7 +178,7 @@ static void add_config(const struct graph *g, struct scheduled *s, int vector, i
         .min_blocks = min_blocks,
         .vector = vector,
         .wants_few = kind == FEW ? FEW_BLOCKS : 0,
-        .suffix = suffix,
+        .suffix = suffixes[kind],
         .engine = arena_printf(&g->cx->arena, "%d", vector), /* fx_pointwise<V, ALIGNED> */
         .text = arena_printf(&g->cx->arena, "pointwise, %d elements a thread, %s%s", vector,
             rows > 1 ? arena_printf(&g->cx->arena, "tiles of %d rows, ", rows) : "", accesses[kind])};
@@ -232,11 +234,11 @@ bool schedule_pointwise_configure(
     if (f.is_general && turned_access(g, p, r, &s->pointwise) > widest) widest = turned_access(g, p, r, &s->pointwise);
     int rows = !widest || f.has_loops ? 1 : widest >= 4 ? 32 : 64;
     const int few = rows > 1 ? 0 : vector_of_few(g, s, vector, threads);
-    if (few) add_config(g, s, few, threads, rows, min_blocks, FEW, "few");
-    add_config(g, s, vector, threads, rows, min_blocks, VECTOR, "vector");
+    if (few) add_config(g, s, few, threads, rows, min_blocks, FEW);
+    add_config(g, s, vector, threads, rows, min_blocks, VECTOR);
     if (f.is_general) /* 64-bit positions are far slower */
-        add_config(g, s, vector, threads, rows, min_blocks, ANY, "any");
-    add_config(g, s, vector, threads, rows, min_blocks, BIG, f.is_general ? "big" : "any");
+        add_config(g, s, vector, threads, rows, min_blocks, ANY);
+    add_config(g, s, vector, threads, rows, min_blocks, f.is_general ? BIG : REST);
     return true;
 }
 
