@@ -27,6 +27,7 @@ enum fx_dtype_class fx_dtype_class_of(enum fx_dtype t);
 enum fx_dtype fx_compute_type(enum fx_dtype t);
 bool fx_is_integer(enum fx_dtype t); /* signed or unsigned, not bool */
 bool fx_is_float(enum fx_dtype t);
+bool fx_is_f8(enum fx_dtype t); /* a float of 8 bits */
 
 /* Integers travel as int64_t, u64 by its bits. Element i of an array of integer or bool dtype t; 4-bit ones lie two a
  * byte, the first low. */

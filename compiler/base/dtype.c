@@ -45,6 +45,7 @@ const char *fx_dtype_name(enum fx_dtype t) { return (unsigned)t < FX_N_DTYPES ? 
 int fx_dtype_bits(enum fx_dtype t) { return infos[t].bits; }
 bool fx_is_integer(enum fx_dtype t) { return infos[t].class == FX_CLASS_U || infos[t].class == FX_CLASS_S; }
 bool fx_is_float(enum fx_dtype t) { return infos[t].class == FX_CLASS_F; }
+bool fx_is_f8(enum fx_dtype t) { return fx_is_float(t) && infos[t].bits == 8; }
 
 enum fx_dtype fx_compute_type(enum fx_dtype t) {
     if (infos[t].class == FX_CLASS_F) return t == FX_F64 ? FX_F64 : FX_F32;

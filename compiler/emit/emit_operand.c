@@ -424,7 +424,8 @@ static const char *halves_text(struct halves_of *h, struct node *n) {
     if (n->op != O_MUL) return difference_text(h, n);
     bool is_first = h->of[n->args[0]->id] == HALVES_SMALL;
     const char *x = halves_text(h, n->args[is_first ? 0 : 1]);
-    return arena_printf(arena(b), "fx_halves_times<%s>(%s, %s)", h->type, x, uniform_word(h, n->args[is_first], 0, '+'));
+    return arena_printf(
+        arena(b), "fx_halves_times<%s>(%s, %s)", h->type, x, uniform_word(h, n->args[is_first], 0, '+'));
 }
 
 /* make_halves: N words of a chunk, from word `first` on; where nothing was read they are finite. */

@@ -157,7 +157,7 @@ const char *value_of_element(struct values *w, enum fx_dtype t, const char *elem
 const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value) {
     struct arena *a = value_arena(w);
     if (t == FX_BOOL) return arena_printf(a, "fx_to_bool(%s)", value);
-    if (fx_is_float(t) && fx_dtype_bits(t) == 8)
+    if (fx_is_f8(t))
         return rounded_f8(w, t, value_as_f32(w, from, value));
     if (fx_is_float(t) && fx_dtype_bits(t) == 16) return value_as_f32(w, from, value); /* the store rounds */
     return t == from ? value : arena_printf(a, "(%s)%s", emit_ctype(t), value);

@@ -67,8 +67,9 @@ bool fuse_makes_factors(const struct partition *p, const struct graph *g, const 
 /* Whether x is, at fixed extents, faster so; whether any contraction is, and the contract leaves it open. */
 bool fuse_is_split(const struct graph *g, const struct product *x);
 bool fuse_has_split(const struct graph *g);
-/* Makes x, whose factors are stored as f8, read them as such, where the kernel licenses partial sums of fewer bits. */
-void fuse_narrow(const struct graph *g, struct product *x);
+/* Makes x, whose factors are stored as f8, read them as such, where the kernel licenses partial sums of fewer bits; else
+ * false. */
+bool fuse_narrow(const struct graph *g, struct product *x);
 /* Whether factor s of x, of tf32 or of 8 bits, is to be stored with k contiguous first. */
 bool fuse_is_turned(const struct graph *g, const struct product *x, int s);
 /* The storage order of factor s of x in parts; false where it has none. */

@@ -95,7 +95,7 @@ static bool may_be_read_as(
     enum fx_dtype own = stored_dtype(g, n), others = stored_dtype(g, other);
     if (holds_all(t, own)) return true;
     return may_round && is_computed(n) && own == FX_F32 && is_stored(other) &&
-           (others == t || (t == FX_BF16 && fx_is_float(others) && fx_dtype_bits(others) == 8));
+           (others == t || (t == FX_BF16 && fx_is_f8(others)));
 }
 
 /* The dtypes in which a contraction reads its factors. Floats share one: 16 bits wide where one of them is no wider and

@@ -81,17 +81,17 @@ bool fuse_is_split(const struct graph *g, const struct product *x) {
     return k >= LEAST_EXTENT && flops / (RATE_AS_IT_IS * all) > flops / (RATE_IN_PARTS * all) + bytes / m->copied + SPLIT_SECONDS;
 }
 
-static bool is_f8(enum fx_dtype t) { return t == FX_F8E4M3 || t == FX_F8E5M2; }
-
-void fuse_narrow(const struct graph *g, struct product *x) {
+bool fuse_narrow(const struct graph *g, struct product *x) {
     enum fx_dtype narrow[2];
-    if (!g->cx->arch->has_wgmma || !x->sum->may_round || x->sum->dtype != FX_F32 || !is_matrix_product(g, x->sum)) return;
+    if (!g->cx->arch->has_wgmma || !x->sum->may_round || x->sum->dtype != FX_F32 || !is_matrix_product(g, x->sum))
+        return false;
     for (int s = 0; s < 2; s++) {
         struct tensor t;
-        if (!tensor_of_factor(g, x->factor[s], &t) || !is_f8(t.dtype) || t.is_strided) return;
+        if (!tensor_of_factor(g, x->factor[s], &t) || !fx_is_f8(t.dtype) || t.is_strided) return false;
         narrow[s] = t.dtype;
     }
     for (int s = 0; s < 2; s++) x->dtype[s] = narrow[s];
+    return true;
 }
 
 /* What turning a factor of product x comes to; NULL where its k need not be contiguous. */
@@ -131,9 +131,8 @@ bool fuse_has_split(const struct graph *g) {
         struct contraction c;
         if (!as_mainloop(g->nodes[i], &c)) continue;
         struct product x = fuse_product(g, g->nodes[i]);
-        const enum fx_dtype before = x.dtype[0];
-        fuse_narrow(g, &x);
-        if (x.dtype[0] != before || fuse_is_split(g, &x) || fuse_is_turned(g, &x, 0) || fuse_is_turned(g, &x, 1)) return true;
+        if (fuse_narrow(g, &x) || fuse_is_split(g, &x) || fuse_is_turned(g, &x, 0) || fuse_is_turned(g, &x, 1))
+            return true;
     }
     return false;
 }

@@ -136,7 +136,7 @@ static bool find_licences(const struct kernel *k, const struct value *sum, struc
 static int count_f8(const struct kernel *k, const struct value *v) {
     while (v->kind == V_ACCESS || v->kind == V_CAST) v = v->args[0];
     if (v->kind == V_OP && v->op == O_MUL) return count_f8(k, v->args[0]) + count_f8(k, v->args[1]);
-    return v->kind == V_LOAD && fx_is_float(k->params[v->param].dtype) && fx_dtype_bits(k->params[v->param].dtype) == 8;
+    return v->kind == V_LOAD && fx_is_f8(k->params[v->param].dtype);
 }
 
 /* Whether partial sums of v may keep few bits, as tensor cores that multiply f8 have them. */

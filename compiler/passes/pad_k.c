@@ -2,10 +2,10 @@
  *
  * In: a graph. Out: one in which sum[K](a * b), a and b floats of 16 bits in memory, or f32 that is multiplied in
  * parts of 16 bits, has become sum[P]((a[K: P] ?? 0) * (b[K: P] ?? 0)), P a new label of the kernel whose extent is
- * the next multiple of 8, or of slices of k that split_k cuts, where a row of a or b is no multiple of 8 elements, nor, of 16 bits, K, and the product is
- * large enough, or has so few tiles and so long a k, to pay for two copies. The factors are then computed, and stored
- * ahead of the product with P contiguous where that is predicted to be faster. What is added is 0 times 0. Extents
- * have to be fixed, and k is one label. */
+ * the next multiple of 8, or of slices of k that split_k cuts, where a row of a or b is no multiple of 8 elements,
+ * nor, of 16 bits, K, and the product is large enough, or has so few tiles and so long a k, to pay for two copies. The
+ * factors are then computed, and stored ahead of the product with P contiguous where that is predicted to be faster.
+ * What is added is 0 times 0. Extents have to be fixed, and k is one label. */
 #include <string.h>
 
 #include "graph/operand.h"

@@ -171,7 +171,10 @@ static void name_entries(struct cx *cx, struct scheduled_graph *c, struct launch
             "no configuration of schedule %s takes these extents: a flattened axis of a contraction stays below 2^31",
             s->schedule->name);
     const char *pass = s->parts && j.n == 1 ? arena_printf(a, "pass%d", s->pass) : "";
-    *out = (struct plan_launch){.first = j.first, .n = j.n, .is_twin = j.is_twin, .entries = NEW_ARRAY(a, struct entry, s->n_configs + 1)};
+    *out = (struct plan_launch){.first = j.first,
+        .n = j.n,
+        .is_twin = j.is_twin,
+        .entries = NEW_ARRAY(a, struct entry, s->n_configs + 1)};
     out->name = j.n > 1 && c->n_launches == 1 ? base : arena_printf(a, "%s%s", phases->struct_name, pass);
     const char *stem = j.n > 1 ? out->name : phases->struct_name;
     const struct scheduled *named = &c->kernels[phases_leader(c, j)];

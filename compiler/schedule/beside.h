@@ -10,8 +10,8 @@ enum { MOST_BESIDE = 8 }; /* contractions of a launch */
  * seconds; where the contract wants a number of launches, as long as there are more. */
 void beside_join(struct cx *cx, struct scheduled_graph *c, int wanted, double launch_seconds);
 
-/* Whether kernel number `at` may run as early as number `first`: it has no need of what runs from there on, which leaves
- * it what it reads. */
+/* Whether kernel number `at` may run as early as number `first`: it has no need of what runs from there on, which
+ * leaves it what it reads. */
 bool beside_is_free(const struct scheduled_graph *c, int first, int at);
 bool beside_same_labels(const struct axis_list *a, const struct axis_list *b);
 /* The configuration of s that is like f, or NULL. */

@@ -1,5 +1,5 @@
-/* Functions of elements of a chain that only shifted exponentials are made of: exp(x - c), rounded to 16 bits, is as far
- * off as x is in absolute terms, however small x.
+/* Functions of elements of a chain that only shifted exponentials are made of: exp(x - c), rounded to 16 bits, is as
+ * far off as x is in absolute terms, however small x.
  *
  * In: a chain whose passes are known. Out: whether a function may be as exact as that alone. */
 #include <math.h>

@@ -66,7 +66,8 @@ static int smem_bytes(const struct chain_wgmma_tile *e, const struct chain *x) {
  * they use for each block. */
 static int most_local(const struct chain_wgmma_tile *e) { return e->consumers > 2 ? 0 : e->bn > 128 ? 192 : 128; }
 
-/* Three consumers have no registers left for the scheduler, which rows with limits have, nor for what an epilogue reads. */
+/* Three consumers have no registers left for the scheduler, which rows with limits have, nor for what an epilogue
+ * reads. */
 static bool fits(const struct graph *g, const struct scheduled *s, const struct chain_wgmma_tile *e) {
     const struct chain *x = s->chain;
     return e->first == x->parts.n_inner && smem_bytes(e, x) <= g->cx->arch->block_shared &&

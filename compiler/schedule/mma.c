@@ -87,14 +87,12 @@ static int blocks_of(const struct arch *m, const struct mma_tile *t, int smem, i
     return n_sums == 1 || n > t->min_blocks ? t->min_blocks : n < 1 ? 1 : n;
 }
 
-static bool is_f8(enum fx_dtype t) { return t == FX_F8E4M3 || t == FX_F8E5M2; }
-
 static const char *byte_ctype(enum fx_dtype t) {
     return t == FX_F8E4M3 ? "fx_f8e4m3" : t == FX_F8E5M2 ? "fx_f8e5m2" : t == FX_I8 ? "signed char" : "unsigned char";
 }
 
 static const char *product_of_bytes(const struct graph *g, enum fx_dtype a, enum fx_dtype b) {
-    return arena_printf(&g->cx->arena, "fx_mma_%s<%s, %s>", is_f8(a) ? "f8" : "8", byte_ctype(a), byte_ctype(b));
+    return arena_printf(&g->cx->arena, "fx_mma_%s<%s, %s>", fx_is_f8(a) ? "f8" : "8", byte_ctype(a), byte_ctype(b));
 }
 
 /* The engine's first template argument; NULL where it does not multiply the operands. */
@@ -104,22 +102,23 @@ static const char *product_of(const struct graph *g, const struct scheduled *s, 
     if (*kind == KIND_64)
         return b == FX_F64 && g->cx->arch->has_mma_f64 && g->kernel->precision != PRECISION_FMA ? "fx_mma_64" : NULL;
     if (fx_dtype_bits(a) == 8 && fx_dtype_bits(b) == 8 && fx_is_integer(a) == fx_is_integer(b))
-        return !is_f8(a) || (g->cx->arch->has_wgmma && !gemm_is_computed(&s->gemm)) ? product_of_bytes(g, a, b) : NULL;
+        return !fx_is_f8(a) || (g->cx->arch->has_wgmma && !gemm_is_computed(&s->gemm)) ? product_of_bytes(g, a, b)
+                                                                                      : NULL;
     if (a == b && (a == FX_F16 || a == FX_BF16))
         return arena_printf(&g->cx->arena, "fx_mma_16<fx_%s>", fx_dtype_name(a));
     return a == FX_F32 && b == FX_F32 && s->group->contraction->may_tf32 ? "fx_mma_32" : NULL;
 }
 
-static int vector_of(const struct graph *g, const struct partition *p, const struct scheduled *s, enum element_kind kind) {
+static int vector_of(
+    const struct graph *g, const struct partition *p, const struct scheduled *s, enum element_kind kind) {
     return kind == KIND_64 ? gemm_vector(g, s, 16 / kinds[kind].size) : gemm_piece_vector(g, p, s, 8);
 }
 
 struct skinny mma_skinny(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     enum element_kind kind;
     const char *multiplied = product_of(g, s, &kind);
-    return (struct skinny){.element = kind == KIND_16   ? arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype))
-                                      : kind == KIND_64 ? "double"
-                                                        : "float",
+    const char *narrow = arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype));
+    return (struct skinny){.element = kind == KIND_16 ? narrow : kind == KIND_64 ? "double" : "float",
         .product = kind == KIND_32 || kind == KIND_64 ? NULL : multiplied,
         .swapped = kind == KIND_8 ? product_of_bytes(g, s->gemm.b_dtype, s->gemm.a_dtype) : NULL,
         .size = kinds[kind].size,
@@ -157,7 +156,7 @@ bool schedule_mma_configure(
              strided = gemm_is_strided(&s->gemm) || any_stride;
         bool through_registers = strided || transposes || gemm_is_computed(&s->gemm) || s->gemm.has_ragged;
         if (ways[j] == KIND_UNIT && !has_strides) continue;
-        if (ways[j] != KIND_UNIT && !is_f8(s->gemm.a_dtype)) skinny_add(g, p, s, &skinny, aligned);
+        if (ways[j] != KIND_UNIT && !fx_is_f8(s->gemm.a_dtype)) skinny_add(g, p, s, &skinny, aligned);
         for (size_t i = 0, before = (size_t)s->n_configs; i < sizeof tiles / sizeof *tiles; i++) {
             const struct mma_tile *e = &tiles[i];
             int bk = K_BYTES / size, reduced = gemm_reduced_bytes(g, s, e->bn, e->warps_m * e->warps_n * 32),
@@ -183,7 +182,7 @@ bool schedule_mma_configure(
                 .min_blocks = blocks_of(g->cx->arch, e, smem, n_sums, sum),
                 .smem_bytes = smem,
                 .vector = vector,
-                .most_local = is_f8(s->gemm.a_dtype) ? F8_LOCAL : 0,
+                .most_local = fx_is_f8(s->gemm.a_dtype) ? F8_LOCAL : 0,
                 .rate = aligned && !strided ? e->rate[kind] : e->rate[kind] * kinds[kind].any_alignment};
             c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn,
                 aligned         ? ""
@@ -194,8 +193,9 @@ bool schedule_mma_configure(
                 : staged   ? "fx_staging<fx_mma%s<%s, %d, %d, %d, %d, %d, %d>>"
                            : "fx_mma%s<%s, %d, %d, %d, %d, %d, %d>",
                 kind == KIND_64 ? "_wide" : "", multiplied, e->bm, e->bn, bk, e->warps_m, e->warps_n, e->stages);
-            c->text = arena_printf(&g->cx->arena, "mma %s%dx%dx%d, %d stages, %s", is_f8(s->gemm.a_dtype) ? "f8 " : kinds[kind].text, e->bm, e->bn, bk,
-                e->stages, any_stride ? "any strides" : how_loaded(e, aligned, strided, transposes, staged));
+            c->text = arena_printf(&g->cx->arena, "mma %s%dx%dx%d, %d stages, %s",
+                fx_is_f8(s->gemm.a_dtype) ? "f8 " : kinds[kind].text, e->bm, e->bn, bk, e->stages,
+                any_stride ? "any strides" : how_loaded(e, aligned, strided, transposes, staged));
         }
     }
     if (!n_general) return *why_not = schedule_no_room(g), false;

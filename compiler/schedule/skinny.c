@@ -133,7 +133,8 @@ static const char *product_text(
     if (!method.uses_mma)
         return arena_printf(
             a, "fx_skinny_fma<%s, %s, %d, %d>", x->element, x->size == 2 ? "float" : x->element, method.small, rows);
-    return arena_printf(a, w->layout != LAYOUT_MN_MAJOR && rows > 2 ? "fx_skinny_mma<%s, %d, %d>" : "fx_skinny_mma<%s, %d>",
+    return arena_printf(a,
+        w->layout != LAYOUT_MN_MAJOR && rows > 2 ? "fx_skinny_mma<%s, %d, %d>" : "fx_skinny_mma<%s, %d>",
         w->is_a || !x->swapped ? x->product : x->swapped, method.small, rows);
 }
 
@@ -147,7 +148,8 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     /* What is made two elements at a time takes so few instructions that those around them count: a product of the few
      * rows is then read for as many of the others as there are blocks for. */
     const bool make_halves = w->is_computed && r.make_halves && is_aligned && is_k && method.uses_mma,
-               shares = make_halves && !is_of_few && fixed_size(g, wide_axes) >= (int64_t)MOST_SHARED * g->cx->arch->sms;
+               shares = make_halves && !is_of_few &&
+                        fixed_size(g, wide_axes) >= (int64_t)MOST_SHARED * g->cx->arch->sms;
     int group = is_k && !method.uses_mma ? 32 : 4,
         rows = !is_k                                              ? chunk
                : (method.uses_mma && !shares) || method.small == 1 ? 2
@@ -176,8 +178,8 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     int wide = 32 / group * rows,
         sums = rows * (method.uses_mma ? method.small / 4 : method.small) * n_sums * (is_double ? 2 : 1),
         smem = warps * n_sums * wide * method.small * (is_double ? 8 : 4);
-    int work = (make_halves ? HALVES_WORDS : is_aligned ? WORK_WORDS : 2 * WORK_WORDS) + method.small / 2 + (w->is_second ? method.small : 0) +
-               (method.uses_mma ? 0 : 32 * (w->n - 1 + (method.small >= 8))),
+    int work = (make_halves ? HALVES_WORDS : is_aligned ? WORK_WORDS : 2 * WORK_WORDS) + method.small / 2 +
+               (w->is_second ? method.small : 0) + (method.uses_mma ? 0 : 32 * (w->n - 1 + (method.small >= 8))),
         blocks = SM_REGISTERS / (warps * 32) / (ahead * words + made + sums + work);
     if (smem > g->cx->arch->block_shared || sums > 128) return;
     struct config *c = config_next(s);

@@ -2,7 +2,8 @@
  * results (kernels/driver_chain_twin.cuh): gradients by k and by v of an attention.
  *
  * In: chosen kernels in order, each a launch. Out: some pairs as launches whose configurations are parallel: the wide
- * chain, of two first contractions, comes first; the narrow one has one of these alone. Joined where a price says so. */
+ * chain, of two first contractions, comes first; the narrow one has one of these alone. Joined where a price says
+ * so. */
 #include <string.h>
 
 #include "schedule/beside.h"

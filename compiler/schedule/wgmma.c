@@ -1,4 +1,5 @@
-/* The gemm driver over the wgmma engine: 16-bit floats and elements of 8 bits on sm_90a, operands copied as boxes of tensor maps.
+/* The gemm driver over the wgmma engine: 16-bit floats and elements of 8 bits on sm_90a, operands copied as boxes of
+ * tensor maps.
  *
  * In: a group as for the other engines. Out: configurations for aligned operands, and behind them those of the mma
  * engine, which take what is not aligned. */
@@ -209,8 +210,7 @@ static const struct wgmma_tile f8_tiles[] = {
 
 static const struct wgmma_tile *tiles_of(const struct gemm_shape *shape, int *n) {
     if (shape->is_split) return *n = sizeof split_tiles / sizeof *split_tiles, split_tiles;
-    if (fx_dtype_bits(shape->a_dtype) == 8 && fx_is_float(shape->a_dtype))
-        return *n = sizeof f8_tiles / sizeof *f8_tiles, f8_tiles;
+    if (fx_is_f8(shape->a_dtype)) return *n = sizeof f8_tiles / sizeof *f8_tiles, f8_tiles;
     return *n = sizeof tiles / sizeof *tiles, tiles;
 }
 
@@ -237,7 +237,7 @@ static int element_bytes(const struct gemm_shape *shape) { return fx_dtype_bits(
 static bool is_byte(const struct gemm_shape *shape) { return !shape->is_split && element_bytes(shape) == 1; }
 
 /* Whether sums of a few k are added to others, in more registers. */
-static bool promotes(const struct gemm_shape *shape) { return is_byte(shape) && fx_is_float(shape->a_dtype); }
+static bool promotes(const struct gemm_shape *shape) { return is_byte(shape) && fx_is_f8(shape->a_dtype); }
 
 /* Whether stores can be copies of boxes, of which there are as many as stores: plain values, made of sums and of what
  * is the same for all rows, or for all columns, in tensors of elements as wide that lie along n in whole pieces of 16
@@ -271,11 +271,14 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
     const struct gemm_shape *shape = &s->gemm;
     struct node **shared;
     const bool is_tf32 = shape->a_dtype == FX_F32 && s->group->contraction->may_tf32;
-    const bool is_pair = is_byte(shape) ? fx_dtype_bits(shape->b_dtype) == 8 && fx_is_float(shape->b_dtype) == fx_is_float(shape->a_dtype)
-                                        : shape->a_dtype == shape->b_dtype && (shape->a_dtype == FX_F16 || shape->a_dtype == FX_BF16);
+    const enum fx_dtype a = shape->a_dtype, b = shape->b_dtype;
+    const bool is_pair = is_byte(shape) ? fx_dtype_bits(b) == 8 && fx_is_f8(b) == fx_is_f8(a)
+                                        : a == b && (a == FX_F16 || a == FX_BF16);
     if (!shape->is_split && !is_tf32 && !is_pair)
-        return *why_not = arena_printf(&g->cx->arena, "it multiplies f16, bf16, f8, 8-bit integers and, with `precision: tf32`, f32; the operands are %s and %s",
-                   fx_dtype_name(shape->a_dtype), fx_dtype_name(shape->b_dtype)),
+        return *why_not = arena_printf(&g->cx->arena,
+                   "it multiplies f16, bf16, f8, 8-bit integers and, with `precision: tf32`, f32; the operands are %s "
+                   "and %s",
+                   fx_dtype_name(a), fx_dtype_name(b)),
                false;
     if (shape->is_split && (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)))
         return *why_not = "its epilogue reduces runs of elements", false;
@@ -319,7 +322,8 @@ static const char *engine(
                *is_aligned = stores_any ? "false" : "true";
     if (is_byte(&s->gemm)) {
         const int kind = (a == FX_F8E5M2 || a == FX_U8) + 2 * (b == FX_F8E5M2 || b == FX_U8);
-        type = arena_printf(&g->cx->arena, "%s<%d>", promotes(&s->gemm) ? "fx_f8" : "fx_bytes", kind), columns = "fx_bytes_by";
+        type = arena_printf(&g->cx->arena, "%s<%d>", promotes(&s->gemm) ? "fx_f8" : "fx_bytes", kind);
+        columns = "fx_bytes_by";
     }
     int n_sums = s->gemm.n_accumulators;
     if (s->gemm.is_split)
@@ -405,7 +409,11 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     if (is_tf32 && !e->rate_tf32) return;
     if (is_byte(&s->gemm) && e->splits_k) return;
     if (stages < LEAST_STAGES + is_split) return;
-    const double rate = (is_tf32 ? e->rate_tf32 : b_tiles > 1 || n_sums == 1 ? e->rate : e->rate_apart) * (is_byte(&s->gemm) && !promotes(&s->gemm) ? OF_BYTES : 1);
+    const bool is_f8 = promotes(&s->gemm), is_int8 = is_byte(&s->gemm) && !is_f8;
+    const double rate = (is_tf32                          ? e->rate_tf32
+                            : b_tiles > 1 || n_sums == 1 ? e->rate
+                                                         : e->rate_apart) *
+                        (is_int8 ? OF_BYTES : 1);
     const int k = K_BYTES / (is_split ? 2 : element_bytes(&s->gemm));
     const double epilogue = gemm_epilogue_cycles(e->bm * e->bn, e->is_pingpong ? 1 : e->consumers, n_sums,
         instructions + (is_split ? 0 : STORED * n_sums));
@@ -437,8 +445,12 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .suffix = suffix(g, e, stores_any),
         .engine = engine(g, s, e, b_tiles, stages, beside, chunk, slabs, staged, stores_any),
         .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %s%s",
-            is_split ? "f32 in parts " : is_tf32 ? "tf32 " : promotes(&s->gemm) ? "f8 " : is_byte(&s->gemm) ? "int8 " : "", e->bm, e->bn, k, stages, roles(g, e),
-            stores_any ? ", stores of any alignment" : "")};
+            is_split  ? "f32 in parts "
+            : is_tf32 ? "tf32 "
+            : is_f8   ? "f8 "
+            : is_int8 ? "int8 "
+                      : "",
+            e->bm, e->bn, k, stages, roles(g, e), stores_any ? ", stores of any alignment" : "")};
 }
 
 void wgmma_limit_stages(

@@ -32,3 +32,20 @@ test u8_i8 { M=136 K=400 N=200 init: integers(0,127) tol: exact }
 test i8_u8 { M=136 K=400 N=200 init: integers(0,127) tol: exact }
 test u8_u8 { M=136 K=400 N=200 init: integers(0,255) tol: exact }
 test i8_gate { M=264 K=208 N=136 init: integers(-3,3) }
+# The same small enough for the emulator's suite: more k than is promoted at once, rows and columns that end within a tile.
+test f8_nk { M=24 K=272 N=136 init: integers(-4,4) tol: exact }
+test f8_nk { M=24 K=272 N=136 }
+test f8_nk { M=40 K=129 N=70 }
+test f8_kn { M=40 K=144 N=136 init: integers(-4,4) tol: exact }
+test f8_wide { M=40 K=144 N=136 }
+test f8_weight { M=40 K=144 N=136 }
+test f8_both { B=2 M=20 K=144 N=136 init: integers(-2,2) tol: exact }
+test f8_gate { M=33 K=144 N=72 }
+test f8_exactly { M=40 K=144 N=72 }
+test i8_nk { M=40 K=144 N=136 init: integers(-128,127) tol: exact }
+test i8_nk { M=40 K=129 N=70 init: integers(-128,127) tol: exact }
+test i8_kn { M=40 K=144 N=136 init: integers(-8,8) }
+test u8_i8 { M=40 K=144 N=136 init: integers(0,127) tol: exact }
+test i8_u8 { M=40 K=144 N=136 init: integers(0,127) tol: exact }
+test u8_u8 { M=40 K=144 N=136 init: integers(0,255) tol: exact }
+test i8_gate { M=33 K=144 N=72 init: integers(-3,3) }
