@@ -65,6 +65,7 @@ kernel capped(q: bf16[B,H,R,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], bias: f32[
   l = m + log(r)
 }
 kernel capped_bwd = grad(capped, wrt: q, k, v, bias, saved: y, l)
+test capped_bwd { B=1 H=1 R=2 S=20 T=24 D=16 E=16 scale=0.2 }
 test capped_bwd { B=1 H=2 R=2 S=130 T=130 D=64 E=64 scale=0.2 }
 # two chains in one launch: limits at both ends, a bias of keys, rows of another label than the columns'
 kernel window(q: f16[B,H,S,D], k: f16[B,H,T,D], v: f16[B,H,T,E], bias: f32[T], scale: f32) -> (y: f16[B,H,S,E], l: f32[B,H,S]) {
@@ -73,5 +74,6 @@ kernel window(q: f16[B,H,S,D], k: f16[B,H,T,D], v: f16[B,H,T,E], bias: f32[T], s
   y = softmax[T](s) @ v
 }
 kernel window_bwd = grad(window, wrt: q, k, v, saved: y, l) with { kernels: 3 }
+test window_bwd { B=1 H=1 S=84 T=84 D=16 E=16 scale=0.1 }
 test window_bwd { B=1 H=2 S=200 T=200 D=64 E=64 scale=0.1 }
 test window_bwd { B=1 H=1 S=330 T=330 D=128 E=96 scale=0.1 }
