@@ -310,8 +310,8 @@ int emu_encode_im2col(struct cuda_tensor_map *out, int dtype, unsigned rank, voi
         .box = {(unsigned short)channels, (unsigned short)pixels}};
     (void)l2_promotion;
     if (rank < 3 || !has_tensor(&m, dtype, extents, strides, interleave, swizzle, fill) || dtype == TENSOR_MAP_F32 ||
-        dtype == TENSOR_MAP_TF32 || dtype == TENSOR_MAP_U8 || channels * m.bytes != ROW || !pixels || pixels > MOST_PIXELS ||
-        steps[rank - 1] != 1)
+        dtype == TENSOR_MAP_TF32 || dtype == TENSOR_MAP_U8 || channels * m.bytes != ROW || !pixels ||
+        pixels > MOST_PIXELS || steps[rank - 1] != 1)
         return 1;
     const int least = -(1 << (spatial_bits(m.rank) - 1));
     for (int i = 0; i < m.rank - 2; i++) {
@@ -469,7 +469,8 @@ void call_send(struct emu_thread *self, unsigned from, const void *map, const in
 
 /* ---- products of warpgroups ---- */
 
-enum { WG_ROWS = 16, WG_K = 16, WG_MOST_K = 32, SWIZZLED = 1 }; /* rows: of a warp; swizzled: in 128 bytes, of a descriptor */
+/* rows: of a warp; swizzled: in 128 bytes, of a descriptor */
+enum { WG_ROWS = 16, WG_K = 16, WG_MOST_K = 32, SWIZZLED = 1 };
 
 struct wgmma_operand { /* an operand in shared memory, as its descriptor says */
     unsigned start, leading, stride;
@@ -558,7 +559,8 @@ static void multiply(struct warp *w, const struct wgmma_product *p) {
     const struct fiber *f = w->fibers;
     for (unsigned r = 0; r < WG_ROWS; r++)
         for (unsigned k = 0; k < depth_of(p); k++)
-            a[r][k] = p->is_held ? held_at(p, r, k) : value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p, false);
+            a[r][k] = p->is_held ? held_at(p, r, k)
+                                 : value_at(f, &va, (unsigned)(w->number % 4) * WG_ROWS + r, k, p, false);
     for (unsigned n = 0; n < (unsigned)p->n; n++) {
         for (unsigned k = 0; k < depth_of(p); k++) b[k] = value_at(f, &vb, n, k, p, true);
         for (unsigned r = 0; r < WG_ROWS; r++) {
