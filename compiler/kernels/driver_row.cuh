@@ -521,6 +521,22 @@ struct fx_row_share {
     }
   }
 
+  // the same for a part without elements
+  template <int PASS, int SCAN>
+  FX_DEVICE void skip_part() const {
+    if (!is_inside || lane != 0) return;
+#pragma unroll
+    for (int s = 0; s < SUMS; ++s) {
+      if constexpr (SCAN >= 0) {
+        const auto none = p.identity(fx_scan<SCAN>());
+        fx_words<decltype(p.identity(fx_scan<SCAN>()))>::of(none).put(p.partial(PROBLEM::PASSES + SCAN, row + s, part), 1, 0);
+      } else if constexpr (PASS < PROBLEM::PASSES) {
+        const auto none = p.identity(fx_pass<PASS>());
+        fx_words<decltype(p.identity(fx_pass<PASS>()))>::of(none).put(p.partial(PASS, row + s, part), 1, 0);
+      }
+    }
+  }
+
   template <bool IS_WHOLE = false, class TAIL>
   FX_DEVICE void fetch_tail(TAIL &t, index at) const {
     if constexpr (!__is_empty(TAIL))
@@ -722,6 +738,10 @@ FX_DEVICE void fx_row_part(const PROBLEM &p) {
     pass w(p);
     w.start((index)(block / parts * pass::ROWS));
     w.take_part((int)(block % parts), parts, WHOLE);
+    if (w.part > 0 && w.begin == w.end) {
+      w.template skip_part<PASS, SCAN>();
+      continue;
+    }
     w.template reduce_part<0, PASS, SCAN>();
     if constexpr (PASS == PROBLEM::PASSES && SCAN < 0) {
       if constexpr (PROBLEM::STORES_ELEMENTS) w.store();
