@@ -425,19 +425,27 @@ static void solve_positions(struct inverse *x) {
 
 /* ---- which accesses ---- */
 
+/* Whether data hold a position of which each element of the source is read at most once for what passes through. */
+static bool is_of_passed(const struct value *access, const struct value *data) {
+    for (int i = 0; i < data->n_axes; i++)
+        if (!is_passed(access, data->axes[i])) return false;
+    return true;
+}
+
 /* What a position depends on that no adjoint can be read back through; NULL: nothing. A position of none is at most
  * MAX_NESTING ops deep. */
-static const struct value *obstacle(const struct value *v, int depth) {
+static const struct value *obstacle(const struct value *access, const struct value *v, int depth) {
     const struct value *found = NULL;
     if (v->kind == V_NUM || v->kind == V_INDEX || v->kind == V_SIZE || v->kind == V_SCALAR) return NULL;
-    if ((v->kind != V_OP && v->kind != V_CAST) || v->op == O_PHILOX || depth > MAX_NESTING) return v;
-    for (int i = 0; i < v->n_args && !found; i++) found = obstacle(v->args[i], depth + 1);
+    if (v->kind != V_OP && v->kind != V_CAST) return is_of_passed(access, v) ? NULL : v;
+    if (v->op == O_PHILOX || depth > MAX_NESTING) return v;
+    for (int i = 0; i < v->n_args && !found; i++) found = obstacle(access, v->args[i], depth + 1);
     return found;
 }
 
 static bool check_positions(struct grad *g, const struct value *v) {
     for (int i = 0; i < v->n_at; i++) {
-        const struct value *bad = obstacle(v->args[1 + i], 0);
+        const struct value *bad = obstacle(v, v->args[1 + i], 0);
         if (!bad) continue;
         struct name axis = g->k->axes[v->at[i]].name;
         diag_error(g->c->cx, v->span, D_SCATTER,

@@ -357,6 +357,13 @@ static const struct {
     {"(x: f64[T], w: f64[T]) -> z: f64[T] { z = w * (x[T: i64(i32(T) * i32(T))] ?? 0) }", "x, w", "T=5", SIGNED},
     /* digits of the first label that the kernel has */
     {"(w: f64[L=10], s: f64[G]) -> z: f64[L] { z = w * (s[G: L%4] ?? 0) }", "s, w", "G=4", SIGNED},
+    /* positions that are data of labels which pass through */
+    {"(x: f64[M,V], t: i64[M]) -> y: f64[M] { y = logsumexp[V](x) - (x[V: t] ?? 0) }", "x", "M=3 V=4", SIGNED},
+    {"(x: f64[M,V], t: i64[M], f: f64[M]) -> y: f64[M] { y = x[V: 2*t-1] ?? f }", "x, f", "M=4 V=3", SIGNED},
+    {"(x: f64[B,T], k: f64[U=3], t: i64[B]) -> y: f64[B] { y = sum[U](k * (x[T: t+2*U] ?? 0)) }", "x, k", "B=3 T=5", SIGNED},
+    {"(x: f64[B,S,T], i: i64[B], j: i64[B]) -> y: f64[B,U=2] { y = exp(x[S: i, T: j-U] ?? 0) }", "x", "B=3 S=3 T=4", SIGNED},
+    {"(x: f64[B,T], w: f64[B,T]) -> y: f64[B] { y = x[T: argmax[T](w)] ?? 0 }", "x", "B=3 T=4", SIGNED},
+    {"(x: f64[B,T], t: i64[B]) -> y: f64[B,Q=T] { y = x[T: (Q+t)%size(T)] ?? 0 }", "x", "B=3 T=4 Q=4", SIGNED},
     {"(w: f64[L], s: f64[G], k: f64[B]) -> z: f64[L] { z = w * sum[B](k) * (s[G: L//size(B)] ?? 0) }", "s, w",
         "L=7 G=3 B=3", SIGNED},
     {"(w: f64[L], s: f64[G], k: f64[B]) -> z: f64[L] { z = w * sum[B](k) * (s[G: L%size(B)] ?? 0) }", "s, w",
@@ -678,6 +685,8 @@ static const struct {
 } rejects[] = {
     {"kernel f(t: f32[V,E], i: i64[S]) -> y: f32[S,E] { y = t[V: i] ?? 0 }\nkernel g = grad(f, wrt: t)", "FX2050",
         "the position along V depends on data, i"},
+    {"kernel f(x: f32[B,T], i: i32[B,T]) -> y: f32[B,T] { y = x[T: i] ?? 0 }\nkernel g = grad(f, wrt: x)", "FX2050",
+        "the position along T depends on data, i"},
     {"kernel f(t: f32[V], s: u64) -> y: f32[S=4] { y = t[V: i64(philox(idx(S), s, 0))] ?? 0 }\nkernel g = grad(f, wrt: t)",
         "FX2050", "t[V: "},
     {"kernel f(x: f32[A], n: i32[A]) -> y: f32[A] { y = x * n }\nkernel g = grad(f, wrt: n)", "FX2051", "n is i32"},
