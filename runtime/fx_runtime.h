@@ -198,9 +198,10 @@ struct fx_python_arrays { /* a library of arrays; references to objects are take
  * are missing. */
 fx_status fx_python_open(void *interpreter, const struct fx_python_arrays *arrays);
 /* A new callable, a reference of which is the caller's: it takes the inputs of the kernel in their order, and `out`,
- * and launches what was added for their shapes on the arrays' current stream. It gives NotImplemented, and has launched
- * nothing, where it does not know what to do. NULL after a failure. */
-void *fx_python_call(const struct fx_kernel *kernel);
+ * and launches what was added for their shapes on the arrays' current stream. Where it does not know what to do it has
+ * launched nothing, and calls `otherwise` with the same arguments, or gives NotImplemented where that is NULL. NULL after
+ * a failure. */
+void *fx_python_call(const struct fx_kernel *kernel, void *otherwise);
 /* Adds to a callable what is prepared for the shapes, strides, dtypes and device of args, whose addresses do not count;
  * p has to outlive the callable. is_given_out: for calls with `out`, else for those without. like: for each output an
  * array as it is to be, then one for the workspace, or NULL. Of more than 1024 the rest is left out. */

@@ -30,6 +30,7 @@ struct python_method { /* PyMethodDef */
     F(python_object *, PyObject_Type, (python_object *))                                           \
     F(python_object *, PyObject_GetAttr, (python_object *, python_object *))                       \
     F(python_object *, PyObject_CallFunctionObjArgs, (python_object *, ...))                       \
+    F(python_object *, PyObject_Vectorcall, (python_object *, python_object *const *, size_t, python_object *)) \
     F(python_object *, PyUnicode_InternFromString, (const char *))                                 \
     F(int, PyUnicode_CompareWithASCIIString, (python_object *, const char *))                      \
     F(double, PyFloat_AsDouble, (python_object *))                                                 \
@@ -122,6 +123,7 @@ struct python_entry { /* what is prepared for one set of shapes; it lives as lon
 };
 
 struct python_call { /* a kernel */
+    python_object *otherwise; /* called where the kernel is not launched, or NULL */
     int n_params, n_inputs;
     bool is_scalar[MAX_FAST], is_float[MAX_FAST];
     int n_entries;
@@ -137,6 +139,7 @@ static void free_entry(struct python_entry *e) {
 static void free_call(python_object *capsule) {
     struct python_call *c = py.PyCapsule_GetPointer(capsule, capsule_name);
     for (struct python_entry *e = c->entries, *next; e; e = next) next = e->next, free_entry(e);
+    if (c->otherwise) py.Py_DecRef(c->otherwise);
     free(c);
 }
 
@@ -233,11 +236,13 @@ static struct python_entry *find_entry(struct python_call *c, const struct attem
     return NULL;
 }
 
-static bool make(struct attempt *a, python_object *like, int i, bool *needs_grad) {
+/* An output: of a type that is known, and with no gradient yet. */
+static bool make(struct attempt *a, python_object *like, int i) {
     python_object *made = py.PyObject_CallFunctionObjArgs(py.arrays.empty_like, like, NULL);
     if (!made) return false;
-    a->made[a->n_made++] = made;
-    return view(a, i, made, needs_grad);
+    a->made[a->n_made++] = a->objects[i] = made;
+    a->values[i].tensor = &a->views[i];
+    return py.exchange->describe(made, &a->views[i]) == 0;
 }
 
 static python_object *results(const struct attempt *a, python_object *out) {
@@ -257,9 +262,8 @@ static bool run(struct attempt *a, const struct python_entry *e, bool has_out) {
     const struct python_call *c = a->call;
     void *stream = NULL, *workspace = NULL;
     DLTensor scratch;
-    bool needs_grad = false;
     for (int i = c->n_inputs; !has_out && i < c->n_params; i++)
-        if (!make(a, e->like[i], i, &needs_grad)) return false;
+        if (!make(a, e->like[i], i)) return false;
     if (!has_out && !all_fit(a, e, c->n_inputs, c->n_params)) return false;
     if (e->workspace_bytes) {
         python_object *made = py.PyObject_CallFunctionObjArgs(py.arrays.empty_like, e->like[MAX_FAST], NULL);
@@ -276,8 +280,9 @@ static bool run(struct attempt *a, const struct python_entry *e, bool has_out) {
     return status == FX_OK;
 }
 
-static python_object *call(python_object *self, python_object *const *args, ptrdiff_t n, python_object *names) {
-    struct python_call *c = py.PyCapsule_GetPointer(self, capsule_name);
+/* NULL: nothing was launched. */
+static python_object *attempt(
+    struct python_call *c, python_object *const *args, ptrdiff_t n, python_object *names) {
     struct attempt a;
     python_object *result = NULL, *out = NULL;
     bool needs_grad = false, is_plain = c && c->entries && n == c->n_inputs;
@@ -294,15 +299,22 @@ static python_object *call(python_object *self, python_object *const *args, ptrd
     }
     while (a.n_made > 0) py.Py_DecRef(a.made[--a.n_made]);
     if (py.PyErr_Occurred()) py.PyErr_Clear();
+    return result;
+}
+
+static python_object *call(python_object *self, python_object *const *args, ptrdiff_t n, python_object *names) {
+    struct python_call *c = py.PyCapsule_GetPointer(self, capsule_name);
+    python_object *result = attempt(c, args, n, names);
     if (result) return result;
+    if (c && c->otherwise) return py.PyObject_Vectorcall(c->otherwise, args, (size_t)n, names);
     py.Py_IncRef(py.not_implemented);
     return py.not_implemented;
 }
 
 static struct python_method method = {"launch", call, METHOD_FAST | METHOD_KEYWORDS,
-    "Launches the kernel where its arguments are arrays that it was bound for; else gives NotImplemented."};
+    "Launches the kernel where its arguments are arrays that it was bound for; else calls what was given for that, or gives NotImplemented."};
 
-void *fx_python_call(const struct fx_kernel *kernel) {
+void *fx_python_call(const struct fx_kernel *kernel, void *otherwise) {
     if (!kernel || !py.is_open || kernel->n_params > MAX_FAST) {
         (void)(kernel ? error_set(FX_ERR_USAGE, "fx_python_open was not called, or the kernel has too many parameters")
                       : error_null("the kernel"));
@@ -319,7 +331,11 @@ void *fx_python_call(const struct fx_kernel *kernel) {
     python_object *capsule = py.PyCapsule_New(c, capsule_name, free_call);
     python_object *callable = capsule ? py.PyCFunction_NewEx(&method, capsule, NULL) : NULL;
     if (!capsule) free(c);
-    else py.Py_DecRef(capsule);
+    else {
+        if (otherwise) py.Py_IncRef(otherwise);
+        c->otherwise = otherwise;
+        py.Py_DecRef(capsule);
+    }
     if (!callable) py.PyErr_Clear(), (void)error_nomem();
     return callable;
 }

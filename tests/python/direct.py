@@ -149,8 +149,13 @@ def refuses(words, call, kind=fx.Error):
 
 
 def is_direct(kernel, *args, **named):
-    """Whether a call goes directly; the call is made."""
-    return kernel._direct is not None and kernel._direct(*args, **named) is not NotImplemented
+    """Whether a call goes directly: it is made, and what would be handed on is only noted."""
+    handed_on = []
+    kernel._call = lambda *args, **named: handed_on.append(args)
+    try:
+        return kernel._direct is not None and (kernel._direct(*args, **named), not handed_on)[1]
+    finally:
+        del kernel._call
 
 
 def launched(n):
@@ -335,9 +340,12 @@ def references():
     assert abs(len(gc.get_objects()) - n) < 20
     k = fx.compile("kernel k(x: f32[N]) -> y: f32[N] { y = x }")
     k.k(x), k.k(x)
-    t = k.k._direct
-    del k, t
+    assert type(k.k) is not fx.Kernel and isinstance(k.k, fx.Kernel) and "kernel k" in repr(k.k) and k.k(x=x).shape == (1024,)
+    gone, t = weakref.ref(k.k), k.k._direct
+    del k
     gc.collect()
+    assert gone() is None
+    del t
 
 
 @test
@@ -372,7 +380,7 @@ def misuse():
     bad.exchange = c.addressof(later)
     assert lib.fx_python_open(interpreter, c.byref(bad)) == 2 and b"version 1" in lib.fx_last_error()
     assert lib.fx_python_open(c.CDLL(os.environ["FX_LIBCUDA"])._handle, c.byref(arrays)) in (0, 4)
-    assert not lib.fx_python_call(None)
+    assert not lib.fx_python_call(None, None)
     for args in ((m.add._direct, None, None, False, None, 0), (m.lines._direct, list(m.add._bound.values())[0].prepared, 1, False, 1, 0), (len, list(m.add._bound.values())[0].prepared, 1, False, 1, 0)):
         assert lib.fx_python_add(*args) == 2
     _ = plan

@@ -199,8 +199,8 @@ START_TEST(python_that_is_null) {
     arrays.size = 4;
     REFUSES(fx_python_open(&object, &arrays));
     ck_assert_str_eq(fx_last_error(), "what the arrays are is not said whole");
-    ck_assert_ptr_null(fx_python_call(NULL));
-    ck_assert_ptr_null(fx_python_call(&kernel));
+    ck_assert_ptr_null(fx_python_call(NULL, NULL));
+    ck_assert_ptr_null(fx_python_call(&kernel, NULL));
     REFUSES(fx_python_add(NULL, NULL, NULL, false, like, 0));
     REFUSES(fx_python_add(&object, NULL, NULL, false, like, 0));
     ck_assert_str_eq(fx_last_error(), "what was prepared is NULL");

@@ -1,7 +1,7 @@
 """Calls that go from Python to fx_launch directly, by way of runtime/lib/python.c.
 
 A kernel called with torch tensors on a GPU, in the shapes of a call before, goes this way where torch has DLPack's exchange table (2.11 has, on the type of tensors).
-Whatever else there is the callable answers with NotImplemented, and Kernel takes the way that describes its arguments and says what is wrong with them.
+Whatever else there is the callable hands on to Kernel._call, which describes its arguments and says what is wrong with them.
 """
 import ctypes as c
 import os
@@ -45,12 +45,12 @@ def _template(kind, dtype, shape, device):
     return t
 
 
-def add(direct, plan, bound, has_out):
-    """The callable `direct`, made where it is None, with what is bound; None where there is no such way."""
+def add(direct, plan, bound, has_out, otherwise):
+    """The callable `direct`, made where it is None, with what is bound; None where there is no such way. otherwise: called with the arguments of other calls."""
     if not opened(bound.kind.torch):
         return None
     if direct is None:
-        made = library().fx_python_call(c.byref(plan))
+        made = library().fx_python_call(c.byref(plan), id(otherwise))
         if not made:
             return None
         direct = c.cast(made, c.py_object).value

@@ -105,11 +105,17 @@ class Kernel:
         return f"<fx kernel {self.name}({', '.join(p.name for p in self.inputs)}) -> ({', '.join(p.name for p in self.outputs)})>"
 
     def __call__(self, *args, **named):
-        if self._direct is not None:
-            result = self._direct(*args, **named)
-            if result is not NotImplemented:
-                return result
         return self._call(*args, **named)
+
+    def _otherwise(self):
+        """What `_direct` hands calls on to; it does not keep the kernel, which keeps `_direct`."""
+        kernel = weakref.ref(self)
+        return lambda *args, **named: kernel()._call(*args, **named)
+
+    def _call_directly(self, direct):
+        """Calls go to `direct` from now on, without a function of Python in between: it is the `__call__` of a class of its own."""
+        self._direct = direct
+        self.__class__ = type("Kernel", (Kernel,), {"__call__": direct, "__slots__": ()})
 
     def _call(self, *args, out=None, stream=None, **named):
         if named or len(args) != self._n_inputs:
@@ -186,7 +192,9 @@ class Kernel:
             if key not in self._bound:
                 bound = self._bind(kind, described, len(out or ()))
                 if bound.makers is not None and not bound.const_bytes:  # it knows no constants
-                    self._direct = _direct.add(self._direct, self._plan, bound, out is not None)
+                    direct = _direct.add(self._direct, self._plan, bound, out is not None, self._otherwise())
+                    if direct is not self._direct:
+                        self._call_directly(direct)
                 self._bound[key] = bound
             return self._bound[key]
 

@@ -158,7 +158,7 @@ SIGNATURES = {  # results that are no status, then arguments
 
 OF_OBJECTS = {  # called with Python's lock held: what is not in SIGNATURES
     "fx_python_open": (NUMBER, (PLACE, PLACE)),
-    "fx_python_call": (PLACE, (PLACE,)),
+    "fx_python_call": (PLACE, (PLACE, PLACE)),
     "fx_python_add": (NUMBER, (c.py_object, PLACE, PLACE, c.c_bool, PLACE, SIZE)),
 }
 
