@@ -29,8 +29,9 @@ from torch import nn
 from torch.nn import functional as F
 
 m = fx.compile("""
-# Weights as GPT-2 stores them, [in, out].
+# Weights as GPT-2 stores them, [in, out]. What training reads again is an output, which the forward pass alone does without.
 kernel gpt2_in(x: f32[T,E], w: f32[E,H], b: f32[H]) -> y: f32[T,H] { y = gelu_tanh(x @ w + b) }
+kernel gpt2_in_kept(x: f32[T,E], w: f32[E,H], b: f32[H]) -> (y: f32[T,H], h: f32[T,H]) { h = x @ w + b; y = gelu_tanh(h) }
 kernel gpt2_out(h: f32[T,H], w: f32[H,E], b: f32[E]) -> y: f32[T,E] { y = h @ w + b }
 
 # W stays as it is; A and B are trained. Weights as torch.nn.Linear stores them, [out, in].
@@ -41,11 +42,19 @@ kernel gated(x: bf16[T,E], g: bf16[E], wg: bf16[H,E], wu: bf16[H,E]) -> y: bf16[
   n = bf16(rmsnorm[E](x) * g)
   y = silu(n @ wg) * (n @ wu)
 }
+kernel gated_kept(x: bf16[T,E], g: bf16[E], wg: bf16[H,E], wu: bf16[H,E]) -> (y: bf16[T,H], n: bf16[T,E], u: bf16[T,H], v: bf16[T,H]) {
+  n = bf16(rmsnorm[E](x) * g)
+  u = n @ wg
+  v = n @ wu
+  y = silu(u) * v
+}
 """)
-gpt2_in = fx.torch.op(m.gpt2_in, wrt=["x", "w", "b"])
+gpt2_in = fx.torch.op(m.gpt2_in)
+gpt2_in_kept = fx.torch.op(m.gpt2_in_kept, wrt=["x", "w", "b"], saved=["h"])
 gpt2_out = fx.torch.op(m.gpt2_out, wrt=["h", "w", "b"])
 lora = fx.torch.op(m.lora, wrt=["x", "a", "p"])
-gated = fx.torch.op(m.gated, wrt=["x", "g", "wg", "wu"])
+gated = fx.torch.op(m.gated)
+gated_kept = fx.torch.op(m.gated_kept, wrt=["x", "g", "wg", "wu"], saved=["n", "u", "v"])
 
 
 class Gpt2Mlp(nn.Module):
@@ -60,7 +69,8 @@ class Gpt2Mlp(nn.Module):
 
 class Gpt2MlpFx(Gpt2Mlp):
     def forward(self, x):
-        return gpt2_out(gpt2_in(x, self.w1, self.b1), self.w2, self.b2)
+        h = gpt2_in_kept(x, self.w1, self.b1)[0] if torch.is_grad_enabled() else gpt2_in(x, self.w1, self.b1)
+        return gpt2_out(h, self.w2, self.b2)
 
 
 class Lora(nn.Module):
@@ -92,7 +102,8 @@ class LlamaMlp(nn.Module):
 
 class LlamaMlpFx(LlamaMlp):
     def forward(self, x):
-        return x + self.down(gated(x, self.norm, self.gate.weight, self.up.weight))
+        args = x, self.norm, self.gate.weight, self.up.weight
+        return x + self.down(gated_kept(*args)[0] if torch.is_grad_enabled() else gated(*args))
 
 
 def losses(module, x, target, steps=10):

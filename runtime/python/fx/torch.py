@@ -6,6 +6,7 @@
 An operator costs a few microseconds more a call than the kernel itself, which is PyTorch's dispatcher.
 """
 import itertools
+import threading
 
 import torch
 
@@ -17,7 +18,7 @@ _count = itertools.count()
 
 def op(kernel, wrt=None, name=None, saved=None):
     """A kernel -> an operator `fx::NAME` (name, else the kernel's with a number), called with the inputs in their order or by name; scalars with a default may be left out.
-    wrt: inputs that gradients pass to; the backward kernel is the spec's gradient by them, compiled when first needed.
+    wrt: inputs that gradients pass to; the backward kernel is the spec's gradient by those of them that need one in a call, compiled when first needed.
     saved: outputs that are kept for it, and that it reads."""
     if not isinstance(kernel, Kernel):
         raise Error(f"op takes a kernel, as m.linear, not {type(kernel).__name__}")
@@ -110,10 +111,16 @@ def _output_shapes(kernel, tensors):
 
 
 def _derive(forward, kernel, wrt, saved):
-    gradient = kernel.module.gradient(kernel.name, wrt, saved)
-    backward = _define(gradient, f"{forward._name}_bwd")
     floats = [i for i, p in enumerate(kernel.outputs) if p.is_float]
     position = {p.name: i for i, p in enumerate(kernel.inputs)}
+    operators, lock = {}, threading.Lock()  # by the inputs that gradients are asked for
+
+    def backward_of(needed):
+        with lock:
+            if needed not in operators:
+                which = "" if len(needed) == len(wrt) else "_" + "_".join(str(position[p]) for p in needed)
+                operators[needed] = _define(kernel.module.gradient(kernel.name, list(needed), saved), f"{forward._name}_bwd{which}")
+            return operators[needed]
 
     def setup(ctx, inputs, output):
         outs = output if isinstance(output, (tuple, list)) else (output,)
@@ -128,11 +135,13 @@ def _derive(forward, kernel, wrt, saved):
         for i, (shape, dtype, device) in zip(floats, ctx.shapes):
             d = adjoints[i]
             args.append(torch.zeros(shape, dtype=dtype, device=device) if d is None else d.contiguous())
-        given = backward(*args)
+        needed = tuple(p for p in wrt if ctx.needs_input_grad[position[p]])
+        given = backward_of(needed)(*args)
         given = given if isinstance(given, (tuple, list)) else (given,)
         grads = [None] * len(kernel.inputs)
-        for p, g in zip(wrt, given):
+        for p, g in zip(needed, given):
             grads[position[p]] = g
         return tuple(grads)
 
+    backward_of(tuple(wrt))  # a spec that has no gradient is refused here
     forward.register_autograd(derive, setup_context=setup)
