@@ -192,6 +192,7 @@ struct fx_python_arrays { /* a library of arrays; references to objects are take
     const void *exchange; /* the pointer in the capsule `__dlpack_c_exchange_api__` of its type, of DLPack 1 */
     const void *types[4]; /* exactly these types are taken; from one of them on NULL */
     void *empty_like;   /* callable: an array -> one of the same shape, dtype and device */
+    void *empty;        /* callable: what is given as made_of -> a new array on the current device; or NULL */
     void *is_recording; /* callable: () -> whether gradients are recorded */
 };
 /* Once a process. interpreter: a dlopen handle of what exports CPython's stable ABI. FX_ERR_TOOLCHAIN where functions
@@ -204,9 +205,10 @@ fx_status fx_python_open(void *interpreter, const struct fx_python_arrays *array
 void *fx_python_call(const struct fx_kernel *kernel, void *otherwise);
 /* Adds to a callable what is prepared for the shapes, strides, dtypes and device of args, whose addresses do not count;
  * p has to outlive the callable. is_given_out: for calls with `out`, else for those without. like: for each output an
- * array as it is to be, then one for the workspace, or NULL. Of more than 1024 the rest is left out. */
+ * array as it is to be, then one for the workspace, or NULL; made_of: likewise tuples of the arguments of `empty`, or
+ * NULL. Of more than 1024 the rest is left out. */
 fx_status fx_python_add(void *callable, const fx_prepared *p, const struct fx_value *args, bool is_given_out,
-    void *const *like, size_t workspace_bytes);
+    void *const *like, void *const *made_of, size_t workspace_bytes);
 
 #ifdef __cplusplus
 }

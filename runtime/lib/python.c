@@ -30,6 +30,7 @@ struct python_method { /* PyMethodDef */
     F(python_object *, PyObject_Type, (python_object *))                                           \
     F(python_object *, PyObject_GetAttr, (python_object *, python_object *))                       \
     F(python_object *, PyObject_CallFunctionObjArgs, (python_object *, ...))                       \
+    F(python_object *, PyObject_CallObject, (python_object *, python_object *))                    \
     F(python_object *, PyObject_Vectorcall, (python_object *, python_object *const *, size_t, python_object *)) \
     F(python_object *, PyUnicode_InternFromString, (const char *))                                 \
     F(int, PyUnicode_CompareWithASCIIString, (python_object *, const char *))                      \
@@ -103,6 +104,7 @@ fx_status fx_python_open(void *interpreter, const struct fx_python_arrays *array
     if (!py.requires_grad) py.requires_grad = py.PyUnicode_InternFromString("requires_grad");
     if (!py.requires_grad) return py.PyErr_Clear(), error_nomem();
     py.Py_IncRef(arrays->empty_like);
+    if (arrays->empty) py.Py_IncRef(arrays->empty);
     py.Py_IncRef(arrays->is_recording);
     py.is_open = true;
     return FX_OK;
@@ -118,7 +120,8 @@ struct python_entry { /* what is prepared for one set of shapes; it lives as lon
     const fx_prepared *prepared;
     bool is_given_out; /* strides of the outputs count: they are the caller's */
     size_t workspace_bytes;
-    python_object *like[MAX_FAST + 1]; /* for each output an array as it is to be; last for the workspace. NULL: none */
+    /* For each output, last for the workspace, an array as it is to be, and arguments of arrays.empty; NULL: none. */
+    python_object *like[MAX_FAST + 1], *made_of[MAX_FAST + 1];
     DLTensor tensors[]; /* of each parameter, with shapes and strides behind the last */
 };
 
@@ -131,8 +134,10 @@ struct python_call { /* a kernel */
 };
 
 static void free_entry(struct python_entry *e) {
-    for (int i = 0; i <= MAX_FAST; i++)
+    for (int i = 0; i <= MAX_FAST; i++) {
         if (e->like[i]) py.Py_DecRef(e->like[i]);
+        if (e->made_of[i]) py.Py_DecRef(e->made_of[i]);
+    }
     free(e);
 }
 
@@ -236,13 +241,19 @@ static struct python_entry *find_entry(struct python_call *c, const struct attem
     return NULL;
 }
 
-/* An output: of a type that is known, and with no gradient yet. */
-static bool make(struct attempt *a, python_object *like, int i) {
-    python_object *made = py.PyObject_CallFunctionObjArgs(py.arrays.empty_like, like, NULL);
-    if (!made) return false;
-    a->made[a->n_made++] = a->objects[i] = made;
-    a->values[i].tensor = &a->views[i];
-    return py.exchange->describe(made, &a->views[i]) == 0;
+/* The shorter way to memory leads to the current device alone. */
+static bool is_current(const struct python_entry *e) {
+    void *context = NULL;
+    return py.arrays.empty && cuda_driver.cuCtxGetCurrent(&context) == 0 && context == e->prepared->ctx->cuda;
+}
+
+/* A new array, of a type that is known, and with no gradient yet; NULL: there is none. */
+static python_object *make(struct attempt *a, const struct python_entry *e, int i, bool is_here, DLTensor *view) {
+    python_object *made = is_here && e->made_of[i]
+                              ? py.PyObject_CallObject(py.arrays.empty, e->made_of[i])
+                              : py.PyObject_CallFunctionObjArgs(py.arrays.empty_like, e->like[i], NULL);
+    if (made) a->made[a->n_made++] = made;
+    return made && py.exchange->describe(made, view) == 0 ? made : NULL;
 }
 
 static python_object *results(const struct attempt *a, python_object *out) {
@@ -262,14 +273,14 @@ static bool run(struct attempt *a, const struct python_entry *e, bool has_out) {
     const struct python_call *c = a->call;
     void *stream = NULL, *workspace = NULL;
     DLTensor scratch;
-    for (int i = c->n_inputs; !has_out && i < c->n_params; i++)
-        if (!make(a, e->like[i], i)) return false;
+    const bool makes = !has_out || e->workspace_bytes, is_here = makes && is_current(e);
+    for (int i = c->n_inputs; !has_out && i < c->n_params; i++) {
+        if (!(a->objects[i] = make(a, e, i, is_here, &a->views[i]))) return false;
+        a->values[i].tensor = &a->views[i];
+    }
     if (!has_out && !all_fit(a, e, c->n_inputs, c->n_params)) return false;
     if (e->workspace_bytes) {
-        python_object *made = py.PyObject_CallFunctionObjArgs(py.arrays.empty_like, e->like[MAX_FAST], NULL);
-        if (!made) return false;
-        a->made[a->n_made++] = made;
-        if (py.exchange->describe(made, &scratch) != 0) return false;
+        if (!make(a, e, MAX_FAST, is_here, &scratch)) return false;
         workspace = (char *)scratch.data + scratch.byte_offset;
     }
     if (py.exchange->current_stream(DEVICE_CUDA, e->prepared->ctx->device, &stream) != 0) return false;
@@ -363,7 +374,7 @@ static fx_status new_entry(
 }
 
 fx_status fx_python_add(void *callable, const fx_prepared *p, const struct fx_value *args, bool is_given_out,
-    void *const *like, size_t workspace_bytes) {
+    void *const *like, void *const *made_of, size_t workspace_bytes) {
     if (!callable || !p || !args || !like)
         return error_null(!callable ? "the callable"
                           : !p      ? "what was prepared"
@@ -378,10 +389,9 @@ fx_status fx_python_add(void *callable, const fx_prepared *p, const struct fx_va
     if (status != FX_OK) return status;
     e->is_given_out = is_given_out, e->workspace_bytes = workspace_bytes;
     for (int i = c->n_inputs; i <= c->n_params; i++) {
-        python_object *o = like[i - c->n_inputs];
-        if (!o) continue;
-        py.Py_IncRef(o);
-        e->like[i < c->n_params ? i : MAX_FAST] = o;
+        const int to = i < c->n_params ? i : MAX_FAST;
+        if ((e->like[to] = like[i - c->n_inputs])) py.Py_IncRef(e->like[to]);
+        if (made_of && (e->made_of[to] = made_of[i - c->n_inputs])) py.Py_IncRef(e->made_of[to]);
     }
     c->n_entries++;
     e->next = c->entries, c->entries = e;

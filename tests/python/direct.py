@@ -75,6 +75,14 @@ def empty(shape, dtype=None, device=None):
     return Tensor(shape if isinstance(shape, tuple) else (shape,), dtype, device[1])
 
 
+def empty_strided(shape, strides, dtype):
+    if "memory" in fails:
+        raise MemoryError("no memory")
+    made.append("strided")
+    return Tensor(shape, dtype, 1 if "device" in fails else 0, strides)
+
+
+torch._C._dynamo = types.SimpleNamespace(guards=types.SimpleNamespace(_empty_strided_cuda=empty_strided))
 torch.Tensor, torch.nn, torch.empty_like, torch.empty = Tensor, types.SimpleNamespace(Parameter=Parameter), empty_like, empty
 torch.device = lambda kind, index: (kind, index)
 torch.is_grad_enabled = lambda: grad_mode[0]
@@ -255,6 +263,31 @@ def workspace():
 
 
 @test
+def on_the_current_device():
+    # Where the context of the kernel is current, memory comes the shorter way; elsewhere not.
+    context = c.c_void_p()
+    assert fake.cuDevicePrimaryCtxRetain(c.byref(context), 0) == 0
+    x, y, z, w = Tensor((1024,)), Tensor((4, 1 << 22)), Tensor((0, 3), "int32"), Tensor((4, 6), strides=(12, 2))
+    for kernel, args in ((m.add, (x, x)), (m.long, (y,)), (m.both, (z,)), (m.lines, (w,))):
+        kernel(*args)
+        made.clear()
+        kernel(*args)
+        liked = list(made)
+        assert set(liked) == {"like"}, (kernel, liked)
+        assert fake.cuCtxPushCurrent_v2(context) == 0
+        made.clear()
+        outs = kernel(*args)
+        assert made == ["strided"] * len(liked) and is_direct(kernel, *args)
+        assert all(o.is_contiguous() or 0 in o.shape for o in (outs if isinstance(outs, tuple) else (outs,)))
+        for what in ("memory", "device"):
+            fails.append(what)
+            assert not is_direct(kernel, *args) or kernel is m.long and what == "device"  # its workspace is looked at by nobody
+            fails.clear()
+        assert fake.cuCtxPopCurrent_v2(c.byref(context)) == 0
+    assert fake.cuDevicePrimaryCtxRelease_v2(0) == 0
+
+
+@test
 def constants_that_a_graph_reads():
     # Its memory stays, whatever becomes of the weight; what no graph read goes.
     for is_captured in (False, True):
@@ -381,7 +414,7 @@ def misuse():
     assert lib.fx_python_open(interpreter, c.byref(bad)) == 2 and b"version 1" in lib.fx_last_error()
     assert lib.fx_python_open(c.CDLL(os.environ["FX_LIBCUDA"])._handle, c.byref(arrays)) in (0, 4)
     assert not lib.fx_python_call(None, None)
-    for args in ((m.add._direct, None, None, False, None, 0), (m.lines._direct, list(m.add._bound.values())[0].prepared, 1, False, 1, 0), (len, list(m.add._bound.values())[0].prepared, 1, False, 1, 0)):
+    for args in ((m.add._direct, None, None, False, None, None, 0), (m.lines._direct, list(m.add._bound.values())[0].prepared, 1, False, 1, None, 0), (len, list(m.add._bound.values())[0].prepared, 1, False, 1, None, 0)):
         assert lib.fx_python_add(*args) == 2
     _ = plan
 

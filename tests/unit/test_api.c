@@ -201,8 +201,8 @@ START_TEST(python_that_is_null) {
     ck_assert_str_eq(fx_last_error(), "what the arrays are is not said whole");
     ck_assert_ptr_null(fx_python_call(NULL, NULL));
     ck_assert_ptr_null(fx_python_call(&kernel, NULL));
-    REFUSES(fx_python_add(NULL, NULL, NULL, false, like, 0));
-    REFUSES(fx_python_add(&object, NULL, NULL, false, like, 0));
+    REFUSES(fx_python_add(NULL, NULL, NULL, false, like, NULL, 0));
+    REFUSES(fx_python_add(&object, NULL, NULL, false, like, NULL, 0));
     ck_assert_str_eq(fx_last_error(), "what was prepared is NULL");
 }
 END_TEST

@@ -98,7 +98,7 @@ class Emulation(c.Structure):
 
 
 class PythonArrays(c.Structure):
-    _fields_ = [("size", c.c_size_t), ("exchange", c.c_void_p), ("types", c.c_void_p * 4), ("empty_like", c.c_void_p), ("is_recording", c.c_void_p)]
+    _fields_ = [("size", c.c_size_t), ("exchange", c.c_void_p), ("types", c.c_void_p * 4), ("empty_like", c.c_void_p), ("empty", c.c_void_p), ("is_recording", c.c_void_p)]
 
 
 MIRRORED = {"expr": Expr, "extent": Extent, "packing": Packing, "param": Param, "launch": Launch, "partition": Partition, "kernel": KernelPlan, "plan": Plan, "env": Env, "shape": Shape,
@@ -159,7 +159,7 @@ SIGNATURES = {  # results that are no status, then arguments
 OF_OBJECTS = {  # called with Python's lock held: what is not in SIGNATURES
     "fx_python_open": (NUMBER, (PLACE, PLACE)),
     "fx_python_call": (PLACE, (PLACE, PLACE)),
-    "fx_python_add": (NUMBER, (c.py_object, PLACE, PLACE, c.c_bool, PLACE, SIZE)),
+    "fx_python_add": (NUMBER, (c.py_object, PLACE, PLACE, c.c_bool, PLACE, PLACE, SIZE)),
 }
 
 
