@@ -57,7 +57,7 @@ BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench
             $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 
-.PHONY: all setup demo test fuzz test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-emu mutants mutants-c mutants-c-programs test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages site emit-diff install wheel deb test-lsp clean help
+.PHONY: all setup demo test fuzz test-install test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-emu mutants mutants-c mutants-c-programs test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages site emit-diff install wheel deb test-lsp clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDEXPANSION:
@@ -236,6 +236,10 @@ test-python: $(B)/libfx.so $(FAKE)
 test-lsp: $(B)/fxc
 	@sh tests/run.sh $(B) lsp
 
+# As users have it: a prefix, programs by pkg-config and CMake, files compiled ahead of time, the wheel.
+test-install: all
+	@sh tests/install.sh $(B)
+
 test-emu: $(B)/fxc $(B)/tests/gpu/test_values $(B)/tests/gpu/test_ptx
 	@sh tests/run.sh $(B) emu
 
@@ -373,7 +377,7 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all setup demo test test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-lsp test-emu mutants [OF= KERNEL= SO_FAR=] mutants-c [OF= COUNT=400 SEED=1] golden-update pages site emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
+	@echo 'all setup demo test test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-lsp test-emu test-install mutants [OF= KERNEL= SO_FAR=] mutants-c [OF= COUNT=400 SEED=1] golden-update pages site emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
 	@echo 'test-gpu fuzz-gpu sanitize-gpu bench-gpu install [PREFIX= DESTDIR=] wheel deb clean;  WERROR=1  SAN=1  V=1'
 
 -include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ) $(B)/tests/emu/mutants) $(addsuffix .d,$(MC_OBJECTS) $(MC_OBJECTS:$(MC)/%=$(MC)/cover/%))

@@ -1,6 +1,7 @@
 /* fx inside a program: compiles a spec from a string, prepares it, launches it on device memory and a stream of the
- * program's own, prints the result. Input: nothing. Output: y = gelu(x @ w + b) of a small example; exits with the
- * fx_status of the first call that failed. Build: cc embed.c -lfx */
+ * program's own, prints the result. Input: nothing, or `emu`, which runs it on the emulator and needs no GPU. Output:
+ * y = gelu(x @ w + b) of a small example; exits with the fx_status of the first call that failed. C99 and C++.
+ * Build: cc embed.c -lfx */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,18 +20,23 @@ static float y[M * N];
 
 /* One argument: a tensor in device memory of its own, filled from host. */
 static fx_status put(fx_context *context, DLTensor *t, int rank, int64_t *shape, const float *host, size_t n_bytes) {
-    *t = (DLTensor){.device = {2, 0}, .ndim = rank, .dtype = {2, 32, 1}, .shape = shape};
+    memset(t, 0, sizeof *t);
+    t->device.device_type = 2; /* DLPack: CUDA */
+    t->ndim = rank, t->shape = shape;
+    t->dtype.code = 2, t->dtype.bits = 32, t->dtype.lanes = 1; /* float */
     fx_status status = fx_device_alloc(context, n_bytes, &t->data);
     return status == FX_OK && host ? fx_device_write(context, t->data, host, n_bytes) : status;
 }
 
 static fx_status run(const fx_compilation *c, fx_context *context) {
     int64_t shape[][2] = {{M, K}, {K, N}, {N, 0}, {M, N}};
-    DLTensor t[4] = {0};
+    DLTensor t[4];
     fx_prepared *kernel = NULL;
     void *stream = NULL, *workspace = NULL;
     size_t workspace_bytes = 0;
-    struct fx_value args[4] = {{.tensor = &t[0]}, {.tensor = &t[1]}, {.tensor = &t[2]}, {.tensor = &t[3]}};
+    struct fx_value args[4];
+    memset(t, 0, sizeof t), memset(args, 0, sizeof args);
+    for (int i = 0; i < 4; i++) args[i].tensor = &t[i];
     fx_status status = fx_prepare(context, fx_get_plan(c), "linear_gelu", NULL, 0, &kernel);
     if (status == FX_OK) status = fx_stream_open(context, &stream);
     if (status == FX_OK) status = put(context, &t[0], 2, shape[0], x, sizeof x);
@@ -50,11 +56,12 @@ static fx_status run(const fx_compilation *c, fx_context *context) {
     return status;
 }
 
-int main(void) {
+int main(int n_args, char **args) {
     struct fx_options options = FX_OPTIONS;
     fx_context *context = NULL;
     fx_compilation *c = NULL;
-    fx_status status = fx_context_open(0, &context);
+    fx_status status = n_args > 1 && strcmp(args[1], "emu") == 0 ? fx_emulate(NULL) : FX_OK;
+    if (status == FX_OK) status = fx_context_open(0, &context);
     if (status != FX_OK) return fprintf(stderr, "embed: %s\n", fx_last_error()), status;
     options.arch = fx_context_arch(context);
     status = fx_compile(spec, strlen(spec), "embedded", &options, &c);

@@ -4,7 +4,8 @@
 # Input: bootstrap.sh FOLDER [NVRTC_VERSION [TARGET...]], as root, on a machine with debootstrap. FOLDER becomes a minimal bookworm with git, make, gcc
 # and pip (an existing one is used again), the committed tree is cloned into it, and both commands run inside a chroot with
 # this machine's mirrors, proxies, certificates and pip settings: nothing else of it is seen there, a CUDA toolkit neither. NVRTC_VERSION, the newest of 13 say, is taken in
-# place of the one of setup.sh; TARGETs of make in place of demo and test. Prints how long each took. Exit 0 when all pass.
+# place of the one of setup.sh; TARGETs of make in place of demo and test. PACKAGES are installed first: `cmake python3-venv` for test-install. Prints how long each took.
+# Exit 0 when all pass.
 set -eu
 repo=$(cd "$(dirname "$0")/.." && pwd)
 root=${1:?usage: bootstrap.sh FOLDER [NVRTC_VERSION [TARGET...]]}
@@ -57,6 +58,8 @@ configure_root
 trap umount_all EXIT
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
+# shellcheck disable=SC2086
+[ -z "${PACKAGES:-}" ] || { chroot "$root" apt-get update -qq && chroot "$root" apt-get install -y -qq --no-install-recommends $PACKAGES </dev/null >/dev/null; }
 # What tells a toolkit's place on this machine is left behind; proxies and pip's settings go along.
 [ $# != 0 ] || set -- demo test
 [ -z "$(ls -d "$root"/usr/local/cuda* "$root"/opt/cuda 2>/dev/null)" ] || { echo "bootstrap: $root has a CUDA toolkit" >&2; exit 3; }
