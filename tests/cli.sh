@@ -625,6 +625,14 @@ says out '^bench g (line 10)$'
 says out 'median of 40 x 3 launches'
 says out '^vs unfused: [0-9.]* us; fused it takes'
 says out '^vs cublaslt: not available in this version$'
+expect_stand_in 0 bench --html=page.html blocks.fx
+for part in '<!doctype html>' 'Measured on Fake GPU' '<td>g ' '<td>g, unfused ' '</html>'; do says page.html "$part"; done
+holds test "$(grep -cE 'https?:|src=|href=|url\(|@import|<script' page.html)" = 0
+rm page.html
+expect_stand_in 2 bench --html=page.html --ablate blocks.fx
+expect_stand_in 3 bench --html=nowhere/page.html blocks.fx
+expect_stand_in 6 bench --html=page.html -k g blocks.fx -D M=8
+holds test ! -e page.html
 expect_stand_in 2 bench blocks.fx -D M=8
 expect_stand_in 6 bench -k g blocks.fx -D M=8
 says err 'not timed'

@@ -81,6 +81,10 @@ fi
 
 # ---- CMake ----
 
+# NVRTC, where the tree has its own: what is installed looks for one of a toolkit.
+own=$(find "$dir/nvrtc" -name 'libnvrtc.so.1?' 2>/dev/null | head -n 1)
+[ -z "$own" ] || export FX_LIBNVRTC="$own"
+
 # Ahead of time NVRTC makes the machine code.
 has_nvrtc=$("$prefix/bin/fxc" --emit=cubin -o /dev/null "$tree/examples/linear_gelu.fx" 2>"$work/why" && echo yes)
 cat >CMakeLists.txt <<'CMAKE'

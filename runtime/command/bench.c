@@ -143,8 +143,14 @@ static fx_status time_job(const struct gpu *gpu, struct timing *t) {
     return status;
 }
 
+struct bench { /* under way */
+    bool is_first;
+    struct roof *roof; /* NULL: no page is wanted */
+};
+
 /* Checks, then times; *median in microseconds. */
-static fx_status bench_request(const struct request *r, const struct machine *machine, double *median) {
+static fx_status bench_request(
+    const struct request *r, const struct machine *machine, struct bench *bench, double *median) {
     struct job job;
     struct gpu gpu;
     struct timing timing = timing_of(r->block);
@@ -159,6 +165,8 @@ static fx_status bench_request(const struct request *r, const struct machine *ma
         status = check_job(&job, &gpu, false, false);
         if (status == FX_OK) status = time_job(&gpu, &timing);
         else if (status == FX_ERR_DIFFERS) complain(status, "not timed: the result is not known to be right");
+        if (status == FX_OK && bench->roof)
+            roof_add(bench->roof, &job, r->is_unfused ? ", unfused" : "", timing.median);
         gpu_close(&gpu);
     }
     job_close(&job);
@@ -176,12 +184,13 @@ static fx_status ablate_next(const struct request *r, const struct machine *mach
 
 static fx_status bench_block(struct request *r, const struct machine *machine, void *user) {
     double median = 0, other = 0;
-    bool *is_first = user, was_first = *is_first;
-    *is_first = false;
+    struct bench *bench = user;
+    const bool was_first = bench->is_first;
+    bench->is_first = false;
     if (is_given(r->cmd, OPT_ABLATE)) return ablate_next(r, machine, was_first);
     if (!was_first) printf("\n");
     printf("bench %s (line %d)\n", r->block->kernel, r->block->line);
-    fx_status status = bench_request(r, machine, &median);
+    fx_status status = bench_request(r, machine, bench, &median);
     for (int i = 0; status == FX_OK && i < r->block->n_beside; i++) {
         if (strcmp(r->block->beside[i], "unfused") != 0) {
             printf("vs %s: not available in this version\n", r->block->beside[i]);
@@ -189,7 +198,7 @@ static fx_status bench_block(struct request *r, const struct machine *machine, v
         }
         printf("vs unfused:\n");
         r->is_unfused = true;
-        status = bench_request(r, machine, &other);
+        status = bench_request(r, machine, bench, &other);
         r->is_unfused = false;
         if (status == FX_OK)
             printf("vs unfused: %.2f us; fused it takes %.2f us, %.2f of that\n", other, median, median / other);
@@ -198,19 +207,19 @@ static fx_status bench_block(struct request *r, const struct machine *machine, v
     return status;
 }
 
-static fx_status bench_spec(const struct command *cmd, const struct spec *spec, const struct machine *machine) {
+static fx_status bench_spec(
+    const struct command *cmd, const struct spec *spec, const struct machine *machine, struct bench *bench) {
     struct request r = {0};
-    bool is_first = true;
     double median;
     int n = 0;
     fx_status status = FX_OK;
     if (!is_given(cmd, OPT_INPUT) && !is_given(cmd, OPT_DEFINE))
-        status = act_on_blocks(cmd, spec, machine, true, &n, bench_block, &is_first);
+        status = act_on_blocks(cmd, spec, machine, true, &n, bench_block, bench);
     bool is_listed = n > 0;
     if (!is_listed && status == FX_OK) {
         status = request_open(cmd, spec, NULL, &r);
         if (status == FX_OK && is_given(cmd, OPT_ABLATE)) status = ablate_next(&r, machine, true), is_listed = true;
-        else if (status == FX_OK) status = bench_request(&r, machine, &median);
+        else if (status == FX_OK) status = bench_request(&r, machine, bench, &median);
         request_release(&r);
     }
     if (is_listed && is_given(cmd, OPT_JSON)) printf("]\n");
@@ -218,7 +227,8 @@ static fx_status bench_spec(const struct command *cmd, const struct spec *spec, 
 }
 
 static fx_status check_options(const struct command *cmd) {
-    if (is_given(cmd, OPT_ABLATE)) return FX_OK;
+    if (is_given(cmd, OPT_ABLATE))
+        return is_given(cmd, OPT_HTML) ? usage_error(cmd, "--html does not go with --ablate") : FX_OK;
     if (is_given(cmd, OPT_JSON)) return usage_error(cmd, "--json goes with --ablate");
     return is_given(cmd, OPT_PLAN_ONLY) ? usage_error(cmd, "--plan-only goes with --ablate") : FX_OK;
 }
@@ -231,7 +241,14 @@ fx_status command_bench(const struct command *cmd) {
     if (status == FX_OK) status = check_options(cmd);
     if (status == FX_OK) status = spec_read(path, &spec);
     if (status == FX_OK && !is_given(cmd, OPT_PLAN_ONLY)) machine_open(cmd, &machine);
-    if (status == FX_OK) status = bench_spec(cmd, &spec, &machine);
+    struct bench bench = {.is_first = true};
+    const char *page = option_value(cmd, OPT_HTML);
+    if (status == FX_OK && page && !(bench.roof = calloc(1, sizeof *bench.roof)))
+        status = complain(FX_ERR_NOMEM, "out of memory");
+    if (status == FX_OK) status = bench_spec(cmd, &spec, &machine, &bench);
+    if (status == FX_OK && page) status = write_roof_page(bench.roof, &spec, page);
+    if (bench.roof) free(bench.roof->receipt);
+    free(bench.roof);
     machine_close(&machine);
     spec_release(&spec);
     return status;

@@ -366,6 +366,20 @@ fx_status print_page(const struct command *cmd, const char *name);
 fx_status write_explain_page(const fx_compilation *c, const char *path, const char *spec,
     const struct fx_resources *compiled, const char *to);
 
+/* ---- tools/roof.c: bench --html ---- */
+enum { MAX_ROOF_POINTS = 256 };
+struct roof { /* what was timed; receipt is malloc'ed */
+    struct roof_point {
+        char label[160];
+        double bytes, flops, us;
+    } points[MAX_ROOF_POINTS];
+    int n;
+    char device[128], *receipt;
+};
+/* how: what stands behind the name of the kernel. Of more than there is room for the rest is left out. */
+void roof_add(struct roof *r, const struct job *job, const char *how, double us);
+fx_status write_roof_page(const struct roof *r, const struct spec *spec, const char *to);
+
 /* ---- tools/format.c ---- */
 /* A spec in the standard layout, malloc'ed; NULL when out of memory. */
 char *format_text(const char *text, size_t len, size_t *n_out);
