@@ -7,8 +7,12 @@ of the rounds is taken. Graphs leave the host's time of a launch out, which flat
 
   acceptance.py                             all groups: S4 torch.compile with max-autotune, the others without
   acceptance.py --group s3 --only lora      rows whose kernel or file contains that
-  acceptance.py --dtype bf16                the rows all of whose tensors of floats are f32, with these tensors in bf16 or f16; those of tf32 are left out
+  acceptance.py --dtype bf16                the rows all of whose tensors of floats are f32, with these tensors in bf16 or f16; those of tf32 are left out. May be given several times; f32 is as they are
   acceptance.py --tests                     test blocks instead: compared, every element, not timed
+  acceptance.py --dtype tf32                those rows with their products by tf32
+  acceptance.py --group level2              other fused products, in tests/bench/level2; in no group unless named, torch.compile in its default mode
+  acceptance.py --fixed                     extents compiled in
+  acceptance.py --mode max-autotune-no-cudagraphs    what torch.compile is asked for
   acceptance.py --deadline 400              torch.compile's rows that are not ready after so many seconds are printed as not measured
   acceptance.py --emu                       without a GPU: the test blocks on the emulator, compared, as far as --max-flops lets it
 
@@ -34,7 +38,7 @@ import torch
 import libfx
 import references
 
-FOLDERS = {"s0": "s0_split_activation", "s1": "s1_norm_linear", "s2": "s2_puzzles", "s3": "s3_fused_kernels", "s4": "s4_level2"}
+FOLDERS = {"s0": "s0_split_activation", "s1": "s1_norm_linear", "s2": "s2_puzzles", "s3": "s3_fused_kernels", "s4": "s4_level2", "level2": "../tests/bench/level2"}
 TORCH = {"bool": torch.bool, "i8": torch.int8, "u8": torch.uint8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "f16": torch.float16, "bf16": torch.bfloat16,
          "f32": torch.float32, "f64": torch.float64}
 ROTATED_BYTES, MOST_COPIES = 200_000_000, 64
@@ -59,7 +63,7 @@ class Row:
         self.tolerance = (libfx.TOLERANCES[block.tolerance.kind], block.tolerance.value)
         self.is_bench, self.line = block.is_bench, block.line
         self.is_tf32 = "tf32" in self._attributes()
-        self.is_cast = is_cast
+        self.is_cast, self.is_fixed = is_cast, False
 
     def _pairs(self, given, n, of):
         for i in range(n):
@@ -78,11 +82,11 @@ class Row:
         return " ".join(f"{k}={v}" for k, v in (*self.extents.items(), *self.defines.items(), *of_inputs))
 
     def name(self):
-        return f"{self.path.stem} {self.kernel} {self.title()}"
+        return f"{self.group} {self.path.stem} {self.kernel} {self.title()}"
 
 
 def in_dtype(path, dtype, folder):
-    """A copy of a file whose kernels of f32 alone have tensors of another dtype, and the names of those kernels; tf32 is a way to multiply f32."""
+    """A copy of a file whose kernels of f32 alone have tensors of another dtype, or products of tf32, and the names of those kernels."""
     names = set()
 
     def cast(header):
@@ -90,9 +94,12 @@ def in_dtype(path, dtype, folder):
         if floats != {"f32"} or "tf32" in header.group():
             return header.group()
         names.add(header.group(1))
+        if dtype == "tf32":
+            return header.group().replace("precision: ieee", "precision: tf32")
         return re.sub(r"\bf32\b(?=\[)", dtype, header.group())
     text = re.sub(r"^kernel (\w+)\b[^{]*(?:with \{[^}]*\}[^{]*)?\{", cast, path.read_text(), flags=re.M)
-    to = pathlib.Path(folder) / path.name
+    to = pathlib.Path(folder) / dtype / path.name
+    to.parent.mkdir(exist_ok=True)
     if not to.exists() or to.read_text() != text:  # processes of torch.compile read it, too
         to.write_text(text)
     return to, names
@@ -100,13 +107,16 @@ def in_dtype(path, dtype, folder):
 
 def rows_of(lib, args):
     rows = []
-    for group in args.group:
+    for group, dtype in ((g, d) for d in args.dtype or [None] for g in args.group):
         for path in sorted((libfx.ROOT / "examples" / FOLDERS[group]).glob("*.fx")):
             names = None
-            if args.dtype:
-                path, names = in_dtype(path, args.dtype, args.out)
+            if dtype:
+                path, names = in_dtype(path, dtype, args.out)
             spec = libfx.Spec(lib, path, tests_only=True)
-            rows += [Row(group, path, b, bool(args.dtype)) for b in spec.blocks() if names is None or b.kernel.decode() in names]
+            title = f"{group} {dtype}" if dtype else group
+            rows += [Row(title, path, b, bool(dtype)) for b in spec.blocks() if names is None or b.kernel.decode() in names]
+    for r in rows:
+        r.is_fixed = args.fixed
     tests = [r for r in rows if not r.is_bench]
     wanted = [r for r in rows if r.is_bench != args.tests]
     for r in wanted:  # a bench has the tolerance of a test of the same inputs
@@ -148,7 +158,8 @@ class Problem:
 
     def __init__(self, lib, row, arch, device):
         self.row, self.device = row, device
-        self.spec = libfx.Spec(lib, row.path, arch, row.kernel, [f"{k}={v}" for k, v in row.defines.items()])
+        given = {**row.defines, **(row.extents if row.is_fixed else {})}
+        self.spec = libfx.Spec(lib, row.path, arch, row.kernel, [f"{k}={v}" for k, v in given.items()])
         self.kernel = libfx.Kernel(self.spec, row.kernel, row.extents)
         self.function, self.error, self.exact = references.find(row.kernel)
         if not self.function:
@@ -365,11 +376,11 @@ def set_tf32(is_tf32):
     torch.backends.cudnn.allow_tf32 = is_tf32
 
 
-def compiled(problem):
+def compiled(problem, mode):
     """The function as torch.compile makes it."""
     torch._dynamo.reset()
     set_tf32(problem.row.is_tf32)
-    mode = "max-autotune-no-cudagraphs" if problem.row.group == "s4" else "default"
+    mode = mode or ("max-autotune-no-cudagraphs" if problem.row.group.startswith("s4") else "default")
     return torch.compile(problem.function, dynamic=False, mode=mode)
 
 
@@ -393,7 +404,7 @@ def measure(problem, ours, args, is_compile_ready):
     calls = {"ours": lambda i: ours.launch(bound[i % copies]), "eager": lambda i: problem.call(sets[i % copies])}
     if is_compile_ready:
         try:
-            f, given = compiled(problem), [problem.given(s) for s in sets]
+            f, given = compiled(problem, args.mode), [problem.given(s) for s in sets]
             out["compile_error"] = worst(listed(f(**given[0]))[0], problem.reference(inputs)[0])
             calls["compile"] = lambda i: f(**given[i % copies])
         except Slow:
@@ -413,7 +424,7 @@ def warm(args, rows):
     for row in rows[args.warm::args.workers]:
         try:
             problem = Problem(lib, row, "sm_90a", "cuda")
-            compiled(problem)(**problem.given(problem.draw()))
+            compiled(problem, args.mode)(**problem.given(problem.draw()))
             torch.cuda.synchronize()
             print("done", row.name(), flush=True)
         except Exception as e:
@@ -559,7 +570,9 @@ def main(argv):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--group", action="append", choices=sorted(FOLDERS))
     p.add_argument("--only", action="append", help="rows whose file, kernel or extents contain it")
-    p.add_argument("--dtype", choices=("bf16", "f16"))
+    p.add_argument("--dtype", action="append", choices=("f32", "bf16", "f16", "tf32"))
+    p.add_argument("--fixed", action="store_true")
+    p.add_argument("--mode")
     p.add_argument("--tests", action="store_true")
     p.add_argument("--emu", action="store_true")
     p.add_argument("--max-flops", type=float, default=2e6, help="of a block on the emulator")
@@ -572,7 +585,7 @@ def main(argv):
     p.add_argument("--out", default=os.environ.get("OUT", "."))
     p.add_argument("--warm", type=int, help=argparse.SUPPRESS)
     args = p.parse_args(argv)
-    args.group = args.group or sorted(FOLDERS)
+    args.group = args.group or sorted(FOLDERS.keys() - {"level2"})
     args.tests = args.tests or args.emu
     for name in ("TORCHINDUCTOR_FX_GRAPH_CACHE", "TORCHINDUCTOR_AUTOGRAD_CACHE"):  # by which the processes hand over what they compiled
         os.environ.setdefault(name, "1")

@@ -551,3 +551,156 @@ def silu_tanh_gelu(x, w, b, a):
 @function(error=by(2.3))
 def gelu_softmax(x, w, b):
     return torch.softmax(F.gelu(F.linear(x, w, b)), 1)
+
+
+# ---- other fused products of the kind of S4 ----
+
+@function(error=by(2.0))
+def mul_leaky(x, w, b):
+    return F.leaky_relu(F.linear(x, w, b) * 2.0, 0.1)
+
+
+def summed(gain):
+    """Of a sum over the columns of a linear layer."""
+    return lambda a, r: gain * a["w"].shape[0] * r.dot(a["x"], a["w"].T)
+
+
+@function(error=summed(0.75))
+def div_sum_scale(x, w):
+    return (F.linear(x, w) / 2).sum(1) * 1.5
+
+
+@function(error=summed(1.0))
+def row_sums(x, w, b):
+    return F.linear(x, w, b).sum(1)
+
+
+@function(error=by(60.0))
+def clamp_logsumexp_mish(x, w, b):
+    h = F.linear(x, w, b) * 2.0
+    h = torch.logsumexp(torch.clamp(h + h, -10, 10), 1)
+    return h * F.mish(h)
+
+
+def grouped_error(groups, gain):
+    return lambda a, r: gain * r.dot(a["x"], a["w"].T) * normalised(F.linear(a["x"], a["w"], a.get("b")).unflatten(1, (groups, -1)), a.get("g", a["x"].new_ones(())))
+
+
+@function(error=lambda a, r: a["r"].abs().max().item() * grouped_error(1, 1.0)(a, r))
+def row_norm_residual(x, w, b, r):
+    h = F.linear(x, w, b)
+    return (F.layer_norm(h, h.shape[1:]) + r) * r
+
+
+@function(error=grouped_error(16, 1.0))
+def group_norm_hardtanh(x, w, b, g, be):
+    return F.hardtanh(F.group_norm(F.linear(x, w, b), 16, g, be), -2, 2)
+
+
+@function(error=by(1.5))
+def scaled_residual(x, w, b):
+    h = F.linear(x, w, b)
+    return h * 0.5 + h
+
+
+@function(error=summed(0.25))
+def sigmoid_row_sums(x, w, b):
+    return torch.sigmoid(F.linear(x, w, b)).sum(1)
+
+
+@function(error=grouped_error(512, 2.0))
+def group_norm_leaky_double(x, w, b, g, be):
+    h = F.leaky_relu(F.group_norm(F.linear(x, w, b), 512, g, be))
+    return h + h
+
+
+@function(error=by(1.3))
+def logsumexp_leaky_gelu(x, w, b):
+    h = torch.logsumexp(F.linear(x, w, b), 1)
+    return F.gelu(F.gelu(F.leaky_relu(F.leaky_relu(h))))
+
+
+@function(error=by(2.0))
+def linear_softmax(x, w, b):
+    return torch.softmax(F.linear(x, w, b), 1)
+
+
+@function(error=by(1.0))
+def min_sub(x, w, b, c):
+    return torch.minimum(F.linear(x, w, b), c) - c
+
+
+@function(error=by(1.5))
+def sigmoid_scale_residual(x, w, b):
+    h = F.linear(x, w, b)
+    return torch.sigmoid(h) * 2.0 + h
+
+
+@function(error=by(1.0))
+def add_relu_linear(x, w, b):
+    return torch.relu(F.linear(x, w, b))
+
+
+@function(error=by(1.2))
+def max_sub_gelu(x, w, b, c):
+    return F.gelu(F.linear(x, w, b).amax(1) - c)
+
+
+@function(error=batch_norm_error)
+def batch_norm_scale_softmax(x, w, b, g, be, s):
+    return torch.softmax(s * F.batch_norm(F.linear(x, w, b), None, None, g, be, training=True), 1)
+
+
+@function(error=by(0.12))
+def div_gelu(x, w, b):
+    return F.gelu(F.linear(x, w, b) / 10.0)
+
+
+@function(error=lambda a, r: 1.3 * a["v"].abs().max().item() * grouped_error(256, 1.0)(a, r))
+def group_norm_silu_mul_silu(x, w, b, g, be, v):
+    return F.silu(F.silu(F.group_norm(F.linear(x, w, b), 256, g, be)) * v)
+
+
+def squashed_error(a, r):
+    h = F.mish(F.hardtanh(F.linear(a["x"], a["w"], a["b"]) + a["a"]))
+    return 1.1 * r.dot(a["x"], a["w"].T) * normalised(h.unflatten(1, (256, -1)), a["g"])
+
+
+@function(error=squashed_error)
+def hardtanh_mish_group_norm(x, w, b, a, g, be):
+    return F.group_norm(F.mish(F.hardtanh(F.linear(x, w, b) + a)), 256, g, be)
+
+
+@function(error=by(2.3))
+def average_gelu_max(x, w, b):
+    return (F.gelu(F.avg_pool1d(F.linear(x, w, b)[:, None], 16)[:, 0]) * 2.0).amax(1)
+
+
+def conv_error(gain, is_normalised=False):
+    """The largest sum of magnitudes of a convolution, and what a norm of planes makes of its error."""
+    def of(a, r):
+        size = F.conv2d(a["x"].abs(), a["k"].abs(), padding=1).max().item()
+        terms = a["k"][0].numel()
+        norm = normalised(F.conv2d(a["x"], a["k"], a["b"]).flatten(2), a["x"].new_ones(())) if is_normalised else 1.0
+        return gain * ((min(terms, 8 * terms ** 0.5) + 16) * U + r.factors) * size * norm
+    return of
+
+
+@function(error=conv_error(1.0))
+def conv_min_tanh(x, k, b):
+    return torch.tanh(torch.tanh(F.conv2d(x, k, b).amin(1)))
+
+
+@function(error=conv_error(0.5, True))
+def conv_norm_div(x, k, b):
+    return F.instance_norm(F.conv2d(x, k, b)) / 2.0
+
+
+@function(error=conv_error(1.6))
+def conv_hardswish_relu(x, k, b):
+    return torch.relu(F.hardswish(F.conv2d(x, k, b)))
+
+
+@function(error=conv_error(1.2))
+def conv_gelu_mean(x, k, b):
+    return F.gelu(F.conv2d(x, k, b, padding=1)).mean((2, 3))
