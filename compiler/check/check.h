@@ -172,6 +172,11 @@ static inline bool kernel_is_ieee(const struct kernel *k) {
     return k->precision == PRECISION_IEEE || k->precision == PRECISION_FMA;
 }
 
+/* The dtype, f16 or bf16, to which both factors of a sum of products may be rounded once, as the spec writes them: both
+ * are computed from tensors of that dtype alone, and each has a label of the sum that the other lacks (docs/language.md,
+ * "Accumulation"). FX_BOOL: none. */
+enum fx_dtype value_rounds_to(const struct kernel *k, const struct value *sum);
+
 /* The elements of a tensor of these labels; NAN where an extent is not fixed. More than FX_MAX_ELEMENTS no launch
  * takes. */
 double kernel_elements(const struct kernel *k, const int *axes, int n);

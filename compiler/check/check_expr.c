@@ -339,8 +339,8 @@ static struct value *check_cast(struct checker *c, const struct ast_expr *e) {
     bool is_compute = fx_compute_type(e->dtype) == e->dtype;
     if (a->is_weak && is_compute && e->dtype != FX_BOOL) return check_convert(c, a, e->dtype, e);
     a = check_convert(c, a, a->dtype, e);
-    bool is_narrow = c->k->round != ROUND_ONCE && a->natural != FX_BOOL && a->natural != e->dtype;
-    if (is_compute && a->dtype == e->dtype && !is_narrow) return a;
+    bool begins_anew = a->natural != FX_BOOL && a->natural != e->dtype;
+    if (is_compute && a->dtype == e->dtype && !begins_anew) return a;
     struct value *v = check_new_value(c, V_CAST, e);
     v->args[v->n_args++] = a;
     v->to = e->dtype;

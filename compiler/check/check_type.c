@@ -171,6 +171,28 @@ struct value *check_rounded(struct checker *c, struct value *v, const struct ast
     return r;
 }
 
+/* Whether a has a label of the sum that b lacks. */
+static bool has_own_label(const struct value *sum, const struct value *a, const struct value *b) {
+    for (int i = 0; i < sum->n_axes; i++) {
+        bool in_a = false, in_b = false;
+        for (int j = 0; j < a->n_axes; j++) in_a |= a->axes[j] == sum->axes[i];
+        for (int j = 0; j < b->n_axes; j++) in_b |= b->axes[j] == sum->axes[i];
+        if (in_a && !in_b) return true;
+    }
+    return false;
+}
+
+enum fx_dtype value_rounds_to(const struct kernel *k, const struct value *sum) {
+    if (kernel_is_ieee(k) || sum->kind != V_REDUCE || sum->reduction != RED_SUM || sum->dtype != FX_F32)
+        return FX_BOOL;
+    const struct value *product = sum->args[0];
+    if (product->kind != V_OP || product->op != O_MUL) return FX_BOOL;
+    const struct value *a = product->args[0], *b = product->args[1];
+    enum fx_dtype t = a->natural;
+    if (t != b->natural || (t != FX_F16 && t != FX_BF16)) return FX_BOOL;
+    return has_own_label(sum, a, b) && has_own_label(sum, b, a) ? t : FX_BOOL;
+}
+
 /* ---- stores ---- */
 
 __extension__ typedef __int128 wide;

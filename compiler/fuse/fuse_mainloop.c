@@ -88,14 +88,15 @@ static bool is_stored(const struct node *n) {
     return n->kind == N_INPUT;
 }
 
-/* Whether a factor may be read as dtype t: exactly, or rounded once, a computed one beside a stored one that licenses
- * it. */
-static bool may_be_read_as(
-    const struct graph *g, enum fx_dtype t, const struct node *n, const struct node *other, bool may_round) {
+/* Whether factor n of a sum may be read as dtype t: exactly, or rounded once, a computed one beside a stored one that
+ * licenses it, or where both are computed from tensors of t. */
+static bool may_be_read_as(const struct graph *g, const struct node *sum, enum fx_dtype t, const struct node *n,
+    const struct node *other) {
     enum fx_dtype own = stored_dtype(g, n), others = stored_dtype(g, other);
     if (holds_all(t, own)) return true;
-    return may_round && is_computed(n) && own == FX_F32 && is_stored(other) &&
-           (others == t || (t == FX_BF16 && fx_is_f8(others)));
+    if (own != FX_F32 || !is_computed(n)) return false;
+    return sum->rounds_to == t ||
+           (sum->may_round && is_stored(other) && (others == t || (t == FX_BF16 && fx_is_f8(others))));
 }
 
 /* The dtypes in which a contraction reads its factors. Floats share one: 16 bits wide where one of them is no wider and
@@ -105,13 +106,14 @@ static void operand_dtypes(
     enum fx_dtype own[2] = {stored_dtype(g, factor[0]), stored_dtype(g, factor[1])}, sum = contraction->dtype;
     bool is_f16 = true, is_bf16 = true, is_byte = sum == FX_I32;
     for (int s = 0; s < 2; s++) {
-        is_f16 &= may_be_read_as(g, FX_F16, factor[s], factor[1 - s], contraction->may_round);
-        is_bf16 &= may_be_read_as(g, FX_BF16, factor[s], factor[1 - s], contraction->may_round);
+        is_f16 &= may_be_read_as(g, contraction, FX_F16, factor[s], factor[1 - s]);
+        is_bf16 &= may_be_read_as(g, contraction, FX_BF16, factor[s], factor[1 - s]);
         is_byte &= holds_all(FX_I8, own[s]) || holds_all(FX_U8, own[s]);
     }
     out[0] = out[1] = sum;
-    if (sum == FX_F32 && (is_small_float(own[0]) || is_small_float(own[1]))) {
-        if (is_f16 && (!is_bf16 || own[0] == FX_F16 || own[1] == FX_F16)) out[0] = out[1] = FX_F16;
+    if (sum == FX_F32 &&
+        (contraction->rounds_to != FX_BOOL || is_small_float(own[0]) || is_small_float(own[1]))) {
+        if (is_f16 && (!is_bf16 || contraction->rounds_to == FX_F16 || own[0] == FX_F16 || own[1] == FX_F16)) out[0] = out[1] = FX_F16;
         else if (is_bf16) out[0] = out[1] = FX_BF16;
     }
     for (int s = 0; s < 2 && is_byte; s++) out[s] = holds_all(FX_I8, own[s]) ? FX_I8 : FX_U8;

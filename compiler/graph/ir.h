@@ -38,6 +38,8 @@ struct node {
     int reduced[MAX_AXES]; /* a set: ascending */
     bool may_round; /* of a contraction: as the spec writes it, one factor is a stored f16, bf16 or f8 tensor, so a
                        computed one may be rounded to it (f8: to bf16) */
+    enum fx_dtype rounds_to; /* of a contraction: as the spec writes it, both factors are computed from tensors of this
+                                dtype, f16 or bf16, alone, so that each may be rounded to it; FX_BOOL: not so */
     bool may_tf32;  /* of a contraction of f32: the kernel says `precision: tf32`, and as the spec writes it, it sums a
                        product whose factors carry what is summed */
     int axis;              /* N_INDEX, N_SIZE, N_SCAN, N_SHARE */

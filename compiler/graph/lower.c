@@ -59,7 +59,11 @@ static void sort_positions(struct node *n) {
         }
 }
 
+/* A cast to the compute type its operand has changes no bit: what it says of roundings is decided here. */
+static bool changes_nothing(const struct value *v) { return v->kind == V_CAST && v->to == v->args[0]->dtype; }
+
 static struct node *lower_value(struct graph *g, const struct value *v, struct node **map) {
+    if (changes_nothing(v)) return map[v->args[0]->id];
     struct node n = {.kind = (enum node_kind)v->kind,
         .op = v->op,
         .reduction = v->reduction,
@@ -68,6 +72,7 @@ static struct node *lower_value(struct graph *g, const struct value *v, struct n
         .n_axes = v->n_axes,
         .n_reduced = v->n_reduced,
         .may_round = may_round(g->kernel, v),
+        .rounds_to = value_rounds_to(g->kernel, v),
         .may_tf32 = may_tf32(g->kernel, v),
         .axis = v->axis,
         .n_at = v->n_at,

@@ -96,6 +96,15 @@ static double largest_of(enum fx_dtype t) {
     return power * (2 - 2 * fx_unit_roundoff(t));
 }
 
+static bool is_made(const struct value *source, enum fx_dtype t) {
+    return source->kind == V_OP || source->kind == V_REDUCE || source->kind == V_SCAN ||
+           (source->kind == V_CAST && source->to != t);
+}
+
+static struct licence licence_of(enum fx_dtype t) {
+    return (struct licence){fx_unit_roundoff(t), fx_smallest(t), largest_of(t)};
+}
+
 /* To round `computed` once to the dtype of `stored`, a tensor of at most 16 bits (f8: to bf16). */
 static struct licence stored_licence(const struct kernel *k, const struct value *stored, const struct value *computed) {
     struct licence none = {.unit = 0};
@@ -104,9 +113,7 @@ static struct licence stored_licence(const struct kernel *k, const struct value 
     enum fx_dtype t = k->params[tensor->param].dtype;
     if (!fx_is_float(t) || fx_dtype_bits(t) > 16) return none;
     if (fx_dtype_bits(t) < 16) t = FX_BF16;
-    bool is_computed = source->kind == V_OP || source->kind == V_REDUCE || source->kind == V_SCAN ||
-                       (source->kind == V_CAST && source->to != t);
-    return is_computed ? (struct licence){fx_unit_roundoff(t), fx_smallest(t), largest_of(t)} : none;
+    return is_made(source, t) ? licence_of(t) : none;
 }
 
 static bool carries_all(const struct value *factor, const struct value *sum) {
@@ -125,8 +132,10 @@ static bool find_licences(const struct kernel *k, const struct value *sum, struc
     if (product->kind != V_OP || product->op != O_MUL) return false;
     bool is_tf32 = k->precision == PRECISION_TF32 && carries_all(product->args[0], sum) &&
                    carries_all(product->args[1], sum);
+    const enum fx_dtype both = value_rounds_to(k, sum);
     for (int i = 0; i < 2; i++) {
         out[i] = stored_licence(k, product->args[1 - i], product->args[i]);
+        if (both != FX_BOOL && out[i].unit == 0 && is_made(accessed(product->args[i]), both)) out[i] = licence_of(both);
         if (is_tf32 && out[i].unit == 0) out[i] = tf32;
     }
     return out[0].unit > 0 || out[1].unit > 0;

@@ -59,6 +59,7 @@ static bool is_stored_narrow(const struct graph *g, const struct node *n) {
 static struct node *sum_like(struct algebra *a, const struct node *n, struct node *term, bool may_round) {
     struct node *s = build_sum(a->g, term, n->reduced, n->n_reduced, n);
     s->may_round = may_round;
+    s->rounds_to = n->rounds_to;
     s->may_tf32 = n->may_tf32;
     return s;
 }
@@ -153,7 +154,7 @@ static struct node *move_out(struct algebra *a, struct node *n, factor_test *tes
     struct node *rest = without(a, &f);
     if (!rest || !has_reduced(n, rest)) return NULL;
     /* A computed factor that may be rounded must be rounded with its scale: without it it may overflow. */
-    if (needs_stored && n->may_round && !is_stored_narrow(a->g, touched(rest, &f))) return NULL;
+    if (needs_stored && (n->may_round || n->rounds_to != FX_BOOL) && !is_stored_narrow(a->g, touched(rest, &f))) return NULL;
     return with_factor(a, &f, sum_like(a, n, rest, n->may_round), n);
 }
 

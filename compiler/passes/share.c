@@ -119,6 +119,7 @@ static struct node *with_shared(struct sharer *s, const struct node *n) {
         copy.kind = N_SHARE;
         copy.n_reduced = 0;
         copy.may_round = copy.may_tf32 = false; /* it is no contraction any more */
+        copy.rounds_to = FX_BOOL;
         copy.axis = s->at.whole;
         copy.run = s->at.run;
     }

@@ -165,3 +165,22 @@ test ragged8 { M=7 N=130 K=67 init: integers(-2,2) seed: 2 tol: exact }
 # The most entries that a product has: two computed operands in 16 bit of f32.
 kernel rounded_twice(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = bf16(x) @ bf16(w) }
 test rounded_twice { M=33 K=40 N=24 init: integers(-2,2) }
+
+# Both factors are computed from tensors of one 16-bit dtype alone: each may be rounded to it.
+kernel both_made(x: bf16[M,K], g: bf16[K], w: bf16[K,N]) -> y: f32[M,N] { y = (x * g) @ exp(w) }
+kernel both_f16(x: f16[M,K], w: f16[N,K]) -> y: f16[M,N] with { fuse: require } { y = relu(x) @[K] (w + 1) }
+kernel scores_of_norms(q: bf16[H,S,D], k: bf16[H,T,D], v: bf16[H,T,D], gq: bf16[D], gk: bf16[D]) -> o: bf16[H,S,D] {
+  a = rmsnorm[D](q, eps: 1e-6) * gq
+  b = rmsnorm[D](k, eps: 1e-6) * gk
+  o = softmax[T](where(idx(T) <= idx(S), (a @[D] b) * 0.1, -inf)) @[T] v
+}
+kernel experts(x: bf16[B,K], w: bf16[E,K,N], g: bf16[K,E]) -> y: bf16[B,N] { y = softmax[E](x @ g) @[E] relu(x @ w) }
+kernel in_f32(x: bf16[M,K], w: bf16[K,N]) -> y: f32[M,N] { y = f32(x) @ exp(w) }
+test both_made { M=72 N=80 K=64 }
+test both_made { M=7 N=130 K=67 init: integers(-2,2) }
+test both_f16 { M=72 N=80 K=64 init: integers(-2,2) tol: exact }
+test both_f16 { M=65 N=33 K=72 }
+test scores_of_norms { H=2 S=65 T=70 D=64 }
+test scores_of_norms { H=1 S=40 T=40 D=40 }
+test experts { B=70 K=64 E=8 N=40 }
+test in_f32 { M=33 N=40 K=64 }
