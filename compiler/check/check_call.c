@@ -246,5 +246,6 @@ bool check_results(struct checker *c, const struct ast_expr *e, int n, struct va
     const struct ast_item *f = e->kind == AST_CALL ? check_find_fn(c, e->name) : NULL;
     if (f && n <= MAX_RESULTS) return check_call_fn(c, e, f, n, out);
     diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%d targets take a call of a fn with %d results", n, n);
+    if (e->kind == AST_CALL) hint_results(c, e->name);
     return false;
 }

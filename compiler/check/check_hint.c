@@ -29,6 +29,13 @@ void hint_function(struct checker *c, struct name n) {
     else diag_fix(c->cx, "define it, as in: fn " NAME_FMT "(v) = 2 * v", NAME_ARG(n));
 }
 
+void hint_results(struct checker *c, struct name n) {
+    const char *fix = hint_for(HINT_FUNCTION, n);
+    if (fix) diag_fix(c->cx, "%s", fix);
+    else if (name_is(n, "max") || name_is(n, "min"))
+        diag_fix(c->cx, "where it stands is a call of its own: arg" NAME_FMT "[K](v)", NAME_ARG(n));
+}
+
 void hint_value(struct checker *c, struct name n) {
     struct nearest near = {.wanted = n};
     for (const struct binding *b = c->scope; b; b = b->next) nearest_offer(&near, b->name);

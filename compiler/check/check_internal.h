@@ -113,6 +113,7 @@ void check_offer_operators(struct nearest *near); /* what stands in no table: ax
 
 /* ---- check_hint.c: each sets the fix of the message given last ---- */
 void hint_function(struct checker *c, struct name n); /* nothing of this name can be called */
+void hint_results(struct checker *c, struct name n);  /* a call of this name has no several results */
 void hint_value(struct checker *c, struct name n);    /* nothing has this name */
 void hint_label(struct checker *c, struct name n);    /* the kernel has no such label */
 void hint_argument(

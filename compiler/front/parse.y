@@ -951,14 +951,29 @@ static bool has_id(const struct parse *p, const struct token *t, struct name n) 
     return false;
 }
 
-/* A number among labels: the extent of one that has no name. */
+/* A number, or an operator behind a label, among labels: the extent of an axis that has no name. */
 static void suggest_label(struct parse *p, const struct token *t) {
     static const char letters[] = "MNKTSHDABCEFGIJLOPQRUVW";
     size_t i = 0;
     while (i < sizeof letters - 2 && has_id(p, t, (struct name){letters + i, 1})) i++;
-    if (t[1].code == T_COMMA || t[1].code == T_RBRACKET)
+    const struct token *first = t->code == T_NUM ? t : t - 1, *end = t;
+    while (end->code != T_COMMA && end->code != T_RBRACKET && end->code != T_END && !end->on_new_line) end++;
+    if (end == t + 1)
         diag_fix(p->cx, "an axis has a name, and may have a fixed extent: write `%c=%.*s`", letters[i], (int)t->len, t->s);
-    else diag_fix(p->cx, "an axis has a name, and may have an extent behind `=`: %c=2*N", letters[i]);
+    else
+        diag_fix(p->cx, "an axis has a name, and may have an extent behind `=`: %c=%.*s", letters[i],
+            (int)(end[-1].s + end[-1].len - first->s), first->s);
+}
+
+static bool is_operator(const struct token *t) {
+    return t->code == T_PLUS || t->code == T_MINUS || t->code == T_STAR || t->code == T_SLASH || t->code == T_FLOORDIV ||
+           t->code == T_PERCENT;
+}
+
+/* Whether the bracket is that of `kernel g = grad(..)`. */
+static bool is_gradient(const struct parse *p, const struct token *open) {
+    return open - p->tokens > 2 && !p->in_body && open->code == T_LPAREN && open[-1].code == T_ID &&
+           name_is(name_of(open - 1), "grad") && open[-2].code == T_ASSIGN;
 }
 
 /* The fix of a syntax error, where one can be told. */
@@ -976,6 +991,10 @@ static void suggest(struct parse *p, const struct token *t, const bool *expected
         suggest_type(p, t);
     else if (t->code == T_NUM && expected[T_ID] && !expected[T_NUM] && open && open->code == T_LBRACKET && !p->in_body)
         suggest_label(p, t);
+    else if (is_operator(t) && t > p->tokens && t[-1].code == T_ID && expected[T_COMMA] && !p->in_body && open && open->code == T_LBRACKET)
+        suggest_label(p, t);
+    else if (open && is_gradient(p, open) && t - open > 2)
+        diag_fix(p->cx, "the inputs that it is by are named behind `wrt:`: grad(%.*s, wrt: x, w)", (int)open[1].len, open[1].s);
     else if (t > p->tokens && t[-1].code == T_ID && expected[T_COLON] && !p->in_body && open && open->code == T_LPAREN)
         diag_fix(p->cx, "a parameter has a type: write `%.*s: f32[M,N]`, or `%.*s: f32` for a number", (int)t[-1].len, t[-1].s, (int)t[-1].len, t[-1].s);
     else if (t->code == T_RBRACE && expected[T_ARROW] && t[1].code == T_LPAREN && open > p->tokens && open[-1].code == T_ID)

@@ -6,5 +6,7 @@ kernel k(x: f32[M]) -> y: f32[M] {
   d = exp(x, x)
   e = exp(v: x)
   g = sum[M](x, x)
+  h, i = max[M](x)
+  j, l = split[M](x)
   y = x
 }
