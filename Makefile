@@ -203,7 +203,7 @@ demo: setup $(B)/fxc
 
 # Each suite ends with its own `suite: N passed, M failed, K skipped`; run.sh adds them up into one closing line.
 test: setup $(HOST) $(UNIT) $(FAKE) $(EXAMPLES) $(FUZZ) $(GPU)
-	@CC='$(CC) $(LANGUAGE)' FUZZ_SECONDS='$(FUZZ_SECONDS)' sh tests/run.sh $(B) unit golden cli docs arch python lsp emu fuzz
+	@CC='$(CC) $(LANGUAGE)' FUZZ_SECONDS='$(FUZZ_SECONDS)' FX_UNIT='$(FX_UNIT)' sh tests/run.sh $(B) unit golden cli docs arch python lsp emu fuzz
 
 test-unit: $(UNIT) $(FAKE)
 	@FX_UNIT='$(FX_UNIT)' sh tests/run.sh $(B) unit

@@ -281,7 +281,9 @@ static fx_status compile_one(
     if (status == FX_OK) status = spec_read(input, &spec);
     if (status == FX_OK) status = request_open(cmd, &spec, NULL, &request);
     request.reading = &reading;
-    if (status == FX_OK) status = compile_request(&request, option_value(cmd, OPT_ARCH), false, &c);
+    /* The checker has all that is printed of the source. */
+    bool is_source = (stage->text == FX_TEXT_AST || stage->text == FX_TEXT_FX) && !is_given(cmd, OPT_DUMP_AFTER);
+    if (status == FX_OK) status = compile_request(&request, option_value(cmd, OPT_ARCH), is_source, &c);
     /* What a later stage refuses is no fault of the stage asked for. */
     bool is_later = status == FX_ERR_COMPILE && fx_text(c, stage->text);
     if (is_later) status = FX_OK;
