@@ -6,6 +6,7 @@
 #include <check.h>
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,52 @@ static inline void find(void *library, const char *name, void *slot) {
     void *symbol = dlsym(library, name);
     ck_assert_msg(symbol != NULL, "%s is missing", name);
     memcpy(slot, &symbol, sizeof symbol);
+}
+
+/* What a test asks of them, once use_fakes has opened them. */
+static struct {
+    void (*let_fail)(const char *name, int nth, int code);
+    const char *(*log)(void);
+    void (*clear)(void);
+    int (*has_failed)(void);
+    int (*live)(void);
+    int (*depth)(void);
+    void (*take_arguments)(int n);
+    uint64_t (*argument)(int i);
+    void (*device)(int version, int capability);
+    void (*spill)(const char *entry, int n_bytes);
+    void (*hold)(int n_blocks);
+    void *(*make_current)(void);
+} cuda;
+static struct {
+    void (*let_fail)(const char *name, int nth, int code);
+    const char *(*log)(void);
+    void (*clear)(void);
+    int (*live)(void);
+    void (*behave)(size_t log_bytes, unsigned microseconds, int major);
+} nvrtc;
+
+static inline void use_fakes(void) {
+    take_fakes();
+    void *library = open_fake("FX_LIBCUDA");
+    find(library, "fake_cuda_fail", &cuda.let_fail);
+    find(library, "fake_cuda_log", &cuda.log);
+    find(library, "fake_cuda_clear", &cuda.clear);
+    find(library, "fake_cuda_has_failed", &cuda.has_failed);
+    find(library, "fake_cuda_live", &cuda.live);
+    find(library, "fake_cuda_depth", &cuda.depth);
+    find(library, "fake_cuda_take_arguments", &cuda.take_arguments);
+    find(library, "fake_cuda_argument", &cuda.argument);
+    find(library, "fake_cuda_device", &cuda.device);
+    find(library, "fake_cuda_spill", &cuda.spill);
+    find(library, "fake_cuda_hold", &cuda.hold);
+    find(library, "fake_cuda_make_current", &cuda.make_current);
+    library = open_fake("FX_LIBNVRTC");
+    find(library, "fake_nvrtc_fail", &nvrtc.let_fail);
+    find(library, "fake_nvrtc_log", &nvrtc.log);
+    find(library, "fake_nvrtc_clear", &nvrtc.clear);
+    find(library, "fake_nvrtc_live", &nvrtc.live);
+    find(library, "fake_nvrtc_behave", &nvrtc.behave);
 }
 
 #endif

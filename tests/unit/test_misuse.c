@@ -15,39 +15,6 @@
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 
-static struct {
-    void (*let_fail)(const char *name, int nth, int code);
-    const char *(*log)(void);
-    void (*clear)(void);
-    int (*has_failed)(void);
-    int (*live)(void);
-    int (*depth)(void);
-    void *(*make_current)(void);
-} cuda;
-static struct {
-    void (*let_fail)(const char *name, int nth, int code);
-    void (*clear)(void);
-    int (*live)(void);
-    void (*behave)(size_t log_bytes, unsigned microseconds, int major);
-} nvrtc;
-
-static void use_fakes(void) {
-    take_fakes();
-    void *library = open_fake("FX_LIBCUDA");
-    find(library, "fake_cuda_fail", &cuda.let_fail);
-    find(library, "fake_cuda_log", &cuda.log);
-    find(library, "fake_cuda_clear", &cuda.clear);
-    find(library, "fake_cuda_has_failed", &cuda.has_failed);
-    find(library, "fake_cuda_live", &cuda.live);
-    find(library, "fake_cuda_depth", &cuda.depth);
-    find(library, "fake_cuda_make_current", &cuda.make_current);
-    library = open_fake("FX_LIBNVRTC");
-    find(library, "fake_nvrtc_fail", &nvrtc.let_fail);
-    find(library, "fake_nvrtc_clear", &nvrtc.clear);
-    find(library, "fake_nvrtc_live", &nvrtc.live);
-    find(library, "fake_nvrtc_behave", &nvrtc.behave);
-}
-
 /* ---- kernels ---- */
 
 enum { MAX_PARAMS = 5, M = 64, K = 32, N = 48, TENSOR_BYTES = 1 << 20 };

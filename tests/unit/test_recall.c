@@ -11,24 +11,6 @@
 #include "lib/runtime.h"
 #include "suite.h"
 
-static struct {
-    const char *(*log)(void);
-    void (*clear)(void);
-    void (*take_arguments)(int n);
-    uint64_t (*argument)(int i);
-    void (*let_fail)(const char *name, int nth, int code);
-} cuda;
-
-static void use_fakes(void) {
-    take_fakes();
-    void *library = open_fake("FX_LIBCUDA");
-    find(library, "fake_cuda_log", &cuda.log);
-    find(library, "fake_cuda_clear", &cuda.clear);
-    find(library, "fake_cuda_take_arguments", &cuda.take_arguments);
-    find(library, "fake_cuda_argument", &cuda.argument);
-    find(library, "fake_cuda_fail", &cuda.let_fail);
-}
-
 /* ---- calls, drawn ---- */
 
 enum { MAX_ARGS = 5, MAX_TAKEN = 16 };

@@ -25,51 +25,6 @@
 #define X(e) {FX_T_EXTENT, e}
 #define OP(op) {FX_T_##op, 0}
 
-/* ---- the stand-ins ---- */
-
-static struct {
-    void (*let_fail)(const char *name, int nth, int code);
-    const char *(*log)(void);
-    void (*clear)(void);
-    int (*live)(void);
-    int (*depth)(void);
-    void (*take_arguments)(int n);
-    uint64_t (*argument)(int i);
-    void (*device)(int version, int capability);
-    void (*spill)(const char *entry, int n_bytes);
-    void (*hold)(int n_blocks);
-    void *(*make_current)(void);
-} cuda;
-static struct {
-    void (*let_fail)(const char *name, int nth, int code);
-    const char *(*log)(void);
-    void (*clear)(void);
-    int (*live)(void);
-    void (*behave)(size_t log_bytes, unsigned microseconds, int major);
-} nvrtc;
-
-static void use_fakes(void) {
-    take_fakes();
-    void *library = open_fake("FX_LIBCUDA");
-    find(library, "fake_cuda_fail", &cuda.let_fail);
-    find(library, "fake_cuda_log", &cuda.log);
-    find(library, "fake_cuda_hold", &cuda.hold);
-    find(library, "fake_cuda_clear", &cuda.clear);
-    find(library, "fake_cuda_live", &cuda.live);
-    find(library, "fake_cuda_depth", &cuda.depth);
-    find(library, "fake_cuda_take_arguments", &cuda.take_arguments);
-    find(library, "fake_cuda_argument", &cuda.argument);
-    find(library, "fake_cuda_device", &cuda.device);
-    find(library, "fake_cuda_spill", &cuda.spill);
-    find(library, "fake_cuda_make_current", &cuda.make_current);
-    library = open_fake("FX_LIBNVRTC");
-    find(library, "fake_nvrtc_fail", &nvrtc.let_fail);
-    find(library, "fake_nvrtc_log", &nvrtc.log);
-    find(library, "fake_nvrtc_clear", &nvrtc.clear);
-    find(library, "fake_nvrtc_live", &nvrtc.live);
-    find(library, "fake_nvrtc_behave", &nvrtc.behave);
-}
-
 static int occurrences(const char *text, const char *word) {
     int n = 0;
     for (const char *at = text; (at = strstr(at, word)); at += strlen(word)) n++;
