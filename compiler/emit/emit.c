@@ -107,7 +107,9 @@ static void put_pieces(struct buf *out, struct arena *a, const struct buf *gener
         bool any = false;
         for (int i = 0; i < n; i++) {
             if (pieces[i].file != f || !pieces[i].is_used) continue;
-            if (!any) buf_printf(out, "// ---- %s ----\n%s\n", files[f].title, f < N_HARDWARE ? "#ifndef FX_PTX\n" : "");
+            if (!any)
+                buf_printf(
+                    out, "// ---- %s ----\n%s\n", files[f].title, f < N_HARDWARE ? "#ifndef FX_PTX\n" : "");
             any = true;
             buf_put(out, pieces[i].text, pieces[i].len);
             buf_puts(out, "\n\n");

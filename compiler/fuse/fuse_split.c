@@ -78,7 +78,8 @@ bool fuse_is_split(const struct graph *g, const struct product *x) {
     double k = nominal_size(g, x->sum->reduced, x->sum->n_reduced),
            flops = 2 * k * nominal_size(g, x->sum->axes, x->sum->n_axes), all = arch_all_cycles(m);
     if (list_has(g->with, FUSE_SPLIT)) return true;
-    return k >= LEAST_EXTENT && flops / (RATE_AS_IT_IS * all) > flops / (RATE_IN_PARTS * all) + bytes / m->copied + SPLIT_SECONDS;
+    return k >= LEAST_EXTENT &&
+           flops / (RATE_AS_IT_IS * all) > flops / (RATE_IN_PARTS * all) + bytes / m->copied + SPLIT_SECONDS;
 }
 
 bool fuse_narrow(const struct graph *g, struct product *x) {
@@ -119,7 +120,8 @@ bool fuse_is_turned(const struct graph *g, const struct product *x, int s) {
         return false;
     if (turning == &OF_8_BITS && !has_wide_rows(g, x, s)) return false;
     if (list_has(g->with, FUSE_SPLIT)) return true;
-    double flops = 2 * nominal_size(g, x->sum->reduced, x->sum->n_reduced) * nominal_size(g, x->sum->axes, x->sum->n_axes),
+    double k = nominal_size(g, x->sum->reduced, x->sum->n_reduced),
+           flops = 2 * k * nominal_size(g, x->sum->axes, x->sum->n_axes),
            all = arch_all_cycles(m), bytes = turning->bytes * nominal_size(g, v->axes, v->n_axes);
     if (node_is_constant(g, v)) return true; /* turned once */
     return flops / (turning->as_it_lies * all) > flops / (turning->turned * all) + bytes / m->copied + SPLIT_SECONDS;

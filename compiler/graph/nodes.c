@@ -105,7 +105,8 @@ bool as_partial(const struct graph *g, const struct node *n, struct partial_of *
     *out = (struct partial_of){.of = at->args[0], .n = at->n_at};
     for (int i = 0; i < at->n_at; i++) {
         out->label[i] = at->at[i];
-        if (!as_run_position(g, at->args[1 + i], n, &out->run[i], &out->size) || node_has_axis(at->args[0], out->run[i]))
+        if (!as_run_position(g, at->args[1 + i], n, &out->run[i], &out->size) ||
+            node_has_axis(at->args[0], out->run[i]))
             return false;
         for (int k = 0; k < n->n_reduced; k++)
             if (node_has_axis(at->args[0], n->reduced[k])) return false;

@@ -54,7 +54,8 @@ static bool is_factor(const struct graph *g, const struct node *n, const struct 
 /* What the factors of a contraction are multiplied as: floats of 16 bits, f32 in parts, or NULL: neither. */
 static const struct rates *rates_of(const struct graph *g, const struct node *sum, enum fx_dtype dtype) {
     if (is_16_bit_float(dtype)) return sum->may_round ? &OF_16_BITS : NULL;
-    bool is_in_parts = dtype == FX_F32 && sum->dtype == FX_F32 && !sum->may_tf32 && g->kernel->precision != PRECISION_FMA;
+    bool is_in_parts = dtype == FX_F32 && sum->dtype == FX_F32 && !sum->may_tf32 &&
+                       g->kernel->precision != PRECISION_FMA;
     return is_in_parts ? &OF_F32 : NULL;
 }
 
@@ -73,7 +74,8 @@ static bool is_padded(const struct padder *s, const struct node *n) {
         return false;
     const struct rates *of = rates_of(g, n, a.dtype);
     bool is_mixed = is_16_bit_float(a.dtype) && is_16_bit_float(b.dtype);
-    if (!of || (a.dtype != b.dtype && !is_mixed) || !is_factor(g, c.a, c.b, n->reduced[0], a.dtype, &odd[0], &bytes[0]) ||
+    if (!of || (a.dtype != b.dtype && !is_mixed) ||
+        !is_factor(g, c.a, c.b, n->reduced[0], a.dtype, &odd[0], &bytes[0]) ||
         !is_factor(g, c.b, c.a, n->reduced[0], b.dtype, &odd[1], &bytes[1]) || (!odd[0] && !odd[1]))
         return false;
     int n_copies = 0; /* that each launch makes: what is constant is repacked once */

@@ -292,7 +292,8 @@ struct graph *pass_split_k(const struct graph *g) {
         const struct node *n = g->nodes[i];
         for (int j = 0; j < n->n_args; j++) {
             const struct node *x = n->args[j];
-            has_product[i] |= has_product[x->id] || x->kind == N_SCAN || (x->kind == N_REDUCE && is_matrix_product(g, x));
+            has_product[i] |=
+                has_product[x->id] || x->kind == N_SCAN || (x->kind == N_REDUCE && is_matrix_product(g, x));
         }
     }
     *s.kernel = *g->kernel;

@@ -227,8 +227,8 @@ static void tile_cost(struct terms *x, const struct kernel *k, const struct gemm
 /* PARTS times the lines that a block of k of one side of a tile takes of the L2 cache, the tile's rows or columns on
  * average as many as all are. */
 static void side_lines(
-    struct terms *x, const struct kernel *k, const struct gemm_shape *s, const struct segment *e, const struct config *f,
-    bool is_a) {
+    struct terms *x, const struct kernel *k, const struct gemm_shape *s, const struct segment *e,
+    const struct config *f, bool is_a) {
     const struct axis_list *mn = is_a ? &s->m : &s->n, *line = gemm_line_labels(s, e, is_a ? &e->a : &e->b[0], is_a);
     const int below = f->cluster_m ? f->cluster_m : 1, beside = f->cluster_n ? f->cluster_n : 1;
     terms_size(x, k, mn->axes, mn->n);

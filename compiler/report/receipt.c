@@ -211,8 +211,9 @@ static struct receipt_launch launch_of(
     for (int p = 0; p < d->n; p++) {
         const struct group *r = phases[p].kernel->group;
         if (r->is_copy)
-            PUSH(f->a, out.copies, out.n_copies) = (struct receipt_copy){
-                f->r->kernel->buffers[f->r->taken.first_buffer + r->copied].name, f->r->kernel->params[r->stores[0].param].name};
+            PUSH(f->a, out.copies, out.n_copies) =
+                (struct receipt_copy){f->r->kernel->buffers[f->r->taken.first_buffer + r->copied].name,
+                    f->r->kernel->params[r->stores[0].param].name};
     }
     for (int p = 0; p < d->n; p++)
         if (d->n == 1 || phases[p].kernel->pass == 0)

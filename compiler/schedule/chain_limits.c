@@ -141,7 +141,8 @@ static struct beyond find_beyond(
 }
 
 /* The first contractions that what is known of the intermediate and of what is reduced relies on. */
-static unsigned looks_below(const struct graph *g, const struct group *r, const struct chain *x, const struct beyond *b) {
+static unsigned looks_below(
+    const struct graph *g, const struct group *r, const struct chain *x, const struct beyond *b) {
     bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     unsigned looks = 0;
     needed[x->parts.intermediate->id] = true;
@@ -151,7 +152,8 @@ static unsigned looks_below(const struct graph *g, const struct group *r, const 
         if (!needed[i] || n->kind != N_OP) continue;
         looks |= b->looks[i];
         int first = 0, end = n->n_args;
-        if (n->op == O_WHERE && b->is_known[n->args[0]->id]) first = b->is[n->args[0]->id] != 0 ? 1 : 2, end = first + 1;
+        if (n->op == O_WHERE && b->is_known[n->args[0]->id])
+            first = b->is[n->args[0]->id] != 0 ? 1 : 2, end = first + 1;
         for (int k = first; k < end; k++) needed[n->args[k]->id] |= b->is_known[n->args[k]->id];
     }
     return looks;

@@ -141,8 +141,8 @@ bool schedule_mma_configure(
     const char *multiplied = product_of(g, s, &kind);
     if (!multiplied)
         return *why_not = arena_printf(&g->cx->arena,
-                   "it multiplies f16, bf16, f8 on sm_90a, 8-bit integers, f64 on sm_90 and, with `precision: tf32`, f32; "
-                   "the operands are %s and %s",
+                   "it multiplies f16, bf16, f8 on sm_90a, 8-bit integers, f64 on sm_90 and, with `precision: tf32`, "
+                   "f32; the operands are %s and %s",
                    fx_dtype_name(s->gemm.a_dtype), fx_dtype_name(s->gemm.b_dtype)),
                false;
     int n_sums = s->gemm.n_accumulators, size = kinds[kind].size, sum = sum_bytes(kind),

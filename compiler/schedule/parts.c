@@ -8,7 +8,15 @@
 bool schedule_parts_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 bool schedule_simt_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
-enum { WARPGROUP = 128, CONSUMERS = 2, ROWS = 64, K = 64, MOST_APART = 128, STAGED_COLUMNS = 64, STAGED_PITCH = STAGED_COLUMNS * 4 + 16 };
+enum {
+    WARPGROUP = 128,
+    CONSUMERS = 2,
+    ROWS = 64,
+    K = 64,
+    MOST_APART = 128,
+    STAGED_COLUMNS = 64,
+    STAGED_PITCH = STAGED_COLUMNS * 4 + 16
+};
 
 /* Cycles until the first products of a block have begun: f32 has come and is split. */
 static const double BEGIN = 4000;
@@ -70,8 +78,9 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
 
 static void add_config(
     const struct graph *g, struct scheduled *s, const struct tile *t, double instructions, bool stores_any) {
-    int n_sums = s->group->n_sums, beside = count_beside(s), bn = t->columns / beside, chunk = t->chunk / n_sums / 8 * 8, bm = CONSUMERS * ROWS,
-        staged = staged_bytes(g, s), vector = stores_any && !staged ? 1 : gemm_vector(g, s, 4);
+    int n_sums = s->group->n_sums, beside = count_beside(s), bn = t->columns / beside,
+        chunk = t->chunk / n_sums / 8 * 8, bm = CONSUMERS * ROWS, staged = staged_bytes(g, s),
+        vector = stores_any && !staged ? 1 : gemm_vector(g, s, 4);
     if (bn % ROWS || n_sums / beside * t->columns > MOST_APART) return;
     struct tile own = *t;
     own.chunk = chunk;
@@ -93,10 +102,12 @@ static void add_config(
         .rate = t->rate,
         .epilogue = BEGIN + gemm_epilogue_cycles(bm * bn, CONSUMERS, n_sums, instructions),
         .suffix = arena_printf(&g->cx->arena, "%dx%d_parts%s", bm, bn, stores_any ? "_any" : ""),
-        .engine = arena_printf(&g->cx->arena, "fx_wgmma_parts<fx_held_%d, %d, %d, %d, %d, %d, %d, %d, %s>", t->columns, beside, n_sums,
-            t->a_stages, t->b_stages, t->planes, chunk, staged, stores_any ? "false" : "true"),
-        .text = arena_printf(&g->cx->arena, "wgmma f32 split on the way %dx%dx%d, %d stages, %d consumers side by side%s",
-            bm, bn, K, t->a_stages, CONSUMERS, stores_any ? ", stores of any alignment" : "")};
+        .engine = arena_printf(&g->cx->arena, "fx_wgmma_parts<fx_held_%d, %d, %d, %d, %d, %d, %d, %d, %s>",
+            t->columns, beside, n_sums, t->a_stages, t->b_stages, t->planes, chunk, staged,
+            stores_any ? "false" : "true"),
+        .text = arena_printf(&g->cx->arena,
+            "wgmma f32 split on the way %dx%dx%d, %d stages, %d consumers side by side%s", bm, bn, K,
+            t->a_stages, CONSUMERS, stores_any ? ", stores of any alignment" : "")};
 }
 
 bool schedule_parts_configure(

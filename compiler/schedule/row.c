@@ -101,7 +101,8 @@ static const struct team run_rows[] = { /* each thread adds its columns up over 
     {512, 1, 4, false, 0, false, false, 0},
 };
 static const struct team down_columns[] = {{1, 128, 4, false, 0, false, false, 0}}; /* a column is one thread's */
-static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false, false, 0}};   /* sums that shared memory does not hold */
+/* Of sums that shared memory does not hold. */
+static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false, false, 0}};
 
 /* Teams of exactly `block` threads, for a row program that is a phase beside others: few blocks, so each thread has
  * more under way. Returns how many. */
@@ -187,7 +188,8 @@ static int vector_of(const struct graph *g, const struct partition *p, const str
     }
     int v = x->along.n == 0 || narrowest == 0 ? 1 : 16 / narrowest;
     if (v > 8) v = 8;
-    while (v > 1 && x->is_along_rows && v * widest_scan(x) > 8) v /= 2; /* what lanes tell each other is for each of V */
+    /* What lanes tell each other is for each of V. */
+    while (v > 1 && x->is_along_rows && v * widest_scan(x) > 8) v /= 2;
     while (v > 1 && (v * total > 256 || (extent >= 0 && extent % v))) v /= 2;
     return v;
 }

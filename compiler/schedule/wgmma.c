@@ -315,8 +315,8 @@ static int staged_bytes(const struct graph *g, const struct scheduled *s) {
 }
 
 static const char *engine(
-    const struct graph *g, const struct scheduled *s, const struct wgmma_tile *e, int b_tiles, int stages, int beside, int chunk,
-    int slabs, int staged, bool stores_any) {
+    const struct graph *g, const struct scheduled *s, const struct wgmma_tile *e, int b_tiles, int stages, int beside,
+    int chunk, int slabs, int staged, bool stores_any) {
     const enum fx_dtype a = s->gemm.a_dtype, b = s->gemm.b_dtype;
     const char *type = a == FX_F16 ? "fx_f16" : a == FX_BF16 ? "fx_bf16" : "float", *columns = "fx_columns",
                *is_aligned = stores_any ? "false" : "true";
@@ -387,8 +387,8 @@ static bool suits_phase(const struct scheduled *s, const struct wgmma_tile *e, i
 }
 
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
-static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct wgmma_tile *e,
-    double instructions, bool stores_any, int most) {
+static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s,
+    const struct wgmma_tile *e, double instructions, bool stores_any, int most) {
     int n_sums = s->gemm.n_accumulators, b_tiles = s->gemm.most_sums, staged = staged_bytes(g, s),
         vector = stores_any && !staged ? 1 : gemm_piece_vector(g, p, s, 8),
         beside = !e->splits_k && are_beside(s, e->bn) ? n_sums : 1,
