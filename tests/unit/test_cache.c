@@ -725,7 +725,7 @@ START_TEST(a_full_disk_keeps_nothing) {
     static char large[20000];
     struct cache_entry e = {13, 0, large, sizeof large, (char *)""};
     struct cache_key k = key;
-    char source[16];
+    char source[32];
     int n_kept = 0;
     make_folder();
     ck_assert_int_eq(mkdir(cache_path, 0700), 0);
@@ -772,7 +772,7 @@ static void name_in(char path[PATH_ROOM], const char *name) { snprintf(path, PAT
 /* Ten entries of one size, the i-th last used i hours after the first. */
 static void fill(int64_t *bytes_of_one) {
     struct cache_key k = key;
-    char source[16], path[PATH_ROOM], before[10][PATH_ROOM];
+    char source[32], path[PATH_ROOM], before[10][PATH_ROOM];
     struct stat s;
     k.source = source;
     for (int i = 0; i < 10; i++) {
@@ -795,7 +795,7 @@ static void fill(int64_t *bytes_of_one) {
 
 static bool has(int i) {
     struct cache_key k = key;
-    char source[16];
+    char source[32];
     snprintf(source, sizeof source, "source %d", i);
     k.source = source;
     return get(&k, &entry);

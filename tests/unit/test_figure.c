@@ -67,7 +67,7 @@ static const char *map_of(struct drawn *d) {
 
 /* What the squares of class `name` cover, a character a cell. */
 static void read_squares(const char *svg, const char *name, char to[ROWS][COLUMNS], char mark) {
-    char class[32];
+    char class[48];
     snprintf(class, sizeof class, "<path class=\"%s\" d=\"", name);
     const char *at = strstr(svg, class);
     if (!at) return;
@@ -104,7 +104,7 @@ START_TEST(colours_and_numbers) {
     struct drawn d;
     draw_owners(&d, owners);
     const char *svg = map_of(&d);
-    char got[ROWS][COLUMNS], name[8], text[80];
+    char got[ROWS][COLUMNS], name[16], text[80];
     memset(got, '.', sizeof got);
     for (int i = 0; i < TRACE_COLOURS; i++) {
         snprintf(name, sizeof name, "c%d", i);
