@@ -157,22 +157,35 @@ static bool is_loadable(struct fuser *f, const struct node *n) {
     return true;
 }
 
+static const double MOST_UNFOLDED = 2147483648.0; /* bytes that what is unfolded may take, where extents say so */
+
+static bool has_fixed_extents(const struct graph *g, const struct node *n) {
+    for (int i = 0; i < n->n_axes; i++)
+        if (g->kernel->axes[n->axes[i]].extent < 0) return false;
+    return true;
+}
+
 /* Whether a factor takes far more memory than what it is computed from: an unfolded image, an outer product. Written
- * out it might not even fit. */
-static bool is_unfolded(struct fuser *f, const struct node *n) {
+ * out it might not even fit; where extents say that it does, of an image that is computed element by element, times
+ * decide. */
+static bool is_unfolded(struct fuser *f, const struct node *n, enum fx_dtype dtype) {
     const struct graph *g = f->g;
     const int reached = fuse_walk(f);
     double read = 0;
+    bool has_window = false;
     f->mark[n->id] = reached;
     for (int i = n->id; i >= 0; i--) {
         const struct node *at = g->nodes[i];
         if (f->mark[i] != reached) continue;
+        has_window |= at->kind == N_ACCESS && at->has_fill;
         if (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN || node_is_stored(at))
             read += nominal_size(g, at->axes, at->n_axes);
         else
             for (int a = 0; a < at->n_args; a++) f->mark[at->args[a]->id] = reached;
     }
-    return nominal_size(g, n->axes, n->n_axes) > 2 * read;
+    const double size = nominal_size(g, n->axes, n->n_axes);
+    if (n->kind == N_OP && has_window && size * fx_dtype_bits(dtype) / 8 <= MOST_UNFOLDED && has_fixed_extents(g, n)) return false;
+    return size > 2 * read;
 }
 
 /* The buffer of a value that is stored in an order of its own. */
@@ -242,7 +255,7 @@ void fuse_place_factor(struct fuser *f, struct product *x, int s) {
             n->span);
         return;
     }
-    if ((f->loaders || (f->g->kernel->fuse != FUSE_NEVER && is_unfolded(f, n))) && is_loadable(f, n))
+    if ((f->loaders || (f->g->kernel->fuse != FUSE_NEVER && is_unfolded(f, n, x->dtype[s]))) && is_loadable(f, n))
         place_loops_below(f, n);
     else x->buffer[s] = fuse_need_buffer(f, n, x->dtype[s], x->sum, why_stored(f, n, x->dtype[s], x->sum), n->span);
 }
@@ -265,11 +278,34 @@ void fuse_swap_factors(struct product *x) {
     }
 }
 
+/* Whether factor s, a tensor as it lies, has other labels between those of k, so that they are no single one, and is far
+ * smaller than the other factor. */
+static bool is_scattered(const struct graph *g, const struct product *x, int s) {
+    struct tensor t;
+    const struct node *n = x->factor[s], *other = x->factor[1 - s];
+    if (x->buffer[s] >= 0 || x->sum->n_reduced < 2 || node_is_stored(n) || !tensor_of_factor(g, n, &t) || t.is_strided)
+        return false;
+    int first = -1, last = -1, n_k = 0;
+    for (int i = 0; i < t.n_axes; i++)
+        if (!node_has_axis(x->sum, t.axes[i])) {
+            if (first < 0) first = i;
+            last = i, n_k++;
+        }
+    const double most = nominal_size(g, other->axes, other->n_axes) / 8;
+    return n_k == x->sum->n_reduced && last - first + 1 > n_k && nominal_size(g, n->axes, n->n_axes) <= most;
+}
+
 void fuse_place_operands(struct fuser *f, struct product *x) {
     *x = fuse_product(f->g, x->sum);
     if (f->splits) fuse_narrow(f->g, x);
     x->is_split = f->splits && fuse_is_split(f->g, x);
     for (int s = 0; s < 2; s++) fuse_place_factor(f, x, s);
+    for (int s = 0; s < 2; s++)
+        if (x->buffer[1 - s] >= 0 && is_scattered(f->g, x, s))
+            x->buffer[s] = fuse_need_buffer(f, x->factor[s], x->dtype[s], x->sum,
+                arena_printf(&f->g->cx->arena, "%s is stored with what is summed contiguous, as the other factor has it",
+                    ir_quote(f->g, x->factor[s])),
+                x->factor[s]->span);
 }
 
 bool fuse_makes_factors(const struct partition *p, const struct graph *g, const bool *among) {

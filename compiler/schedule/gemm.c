@@ -70,32 +70,6 @@ struct operand gemm_operand(const struct graph *g, const struct partition *p, co
     return o;
 }
 
-/* Operations an element of the operand takes; what is the same for a chunk along `along` is computed once for it. `of`:
- * what is computed two elements at a time, of which bits of a word take two instructions, a sum or a product one. */
-static double ops_of(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o,
-    const struct axis_list *along, const enum halves *of) {
-    enum { CHUNK = 8 };
-    bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    double ops = 0;
-    needed[o->value->id] = true;
-    for (int i = o->value->id; i >= 0; i--) {
-        struct node *at = g->nodes[i];
-        struct tensor t;
-        bool has_along = false;
-        if (!needed[i] || at->kind == N_CONST || at->kind == N_SCALAR) continue;
-        for (int a = 0; a < along->n; a++) has_along |= node_has_axis(at, along->axes[a]);
-        if (of && (of[i] > HALVES_UNIFORM || at == o->value)) {
-            ops += at->kind == N_CAST ? 0 : (at->kind == N_OP ? 0.5 : 1) / INSTRUCTIONS;
-        } else {
-            has_along &= !of || of[i] != HALVES_UNIFORM;
-            ops += (at->kind == N_ACCESS ? 4.0 : 1.0) / (has_along ? 1 : CHUNK);
-        }
-        if (node_is_loaded(g, p, r, at, &t)) continue;
-        for (int a = 0; a < at->n_args; a++) needed[at->args[a]->id] = true;
-    }
-    return ops;
-}
-
 /* The label along which leaf n's elements lie adjacent in memory, or -1; *bytes: how much it reads. */
 static int label_along(
     const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, double *bytes) {
@@ -116,6 +90,39 @@ static int label_along(
         break;
     }
     return last;
+}
+
+/* What an element of a window comes to that is read by itself, at a position of its own, as measured: 7 cycles of an SM,
+ * most of them waiting. */
+static const double GATHERED = 200;
+
+/* Operations an element of the operand takes; what is the same for a chunk along `along` is computed once for it. `of`:
+ * what is computed two elements at a time, of which bits of a word take two instructions, a sum or a product one. */
+static double ops_of(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o,
+    const struct axis_list *along, const enum halves *of) {
+    enum { CHUNK = 8 };
+    bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    double ops = 0;
+    needed[o->value->id] = true;
+    for (int i = o->value->id; i >= 0; i--) {
+        struct node *at = g->nodes[i];
+        struct tensor t;
+        bool has_along = false;
+        if (!needed[i] || at->kind == N_CONST || at->kind == N_SCALAR) continue;
+        for (int a = 0; a < along->n; a++) has_along |= node_has_axis(at, along->axes[a]);
+        if (of && (of[i] > HALVES_UNIFORM || at == o->value)) {
+            ops += at->kind == N_CAST ? 0 : (at->kind == N_OP ? 0.5 : 1) / INSTRUCTIONS;
+        } else {
+            has_along &= !of || of[i] != HALVES_UNIFORM;
+            double bytes, one = at->kind != N_ACCESS ? 1.0 : 4.0;
+            if (at->kind == N_ACCESS && at->has_fill && has_along && !axes_have(along->axes, along->n, label_along(g, p, r, at, &bytes)))
+                one = GATHERED;
+            ops += one / (has_along ? 1 : CHUNK);
+        }
+        if (node_is_loaded(g, p, r, at, &t)) continue;
+        for (int a = 0; a < at->n_args; a++) needed[at->args[a]->id] = true;
+    }
+    return ops;
 }
 
 /* The direction in which most of what a computed operand reads lies adjacent. */
