@@ -215,6 +215,46 @@ def gradients():
 
 
 @test
+def operators_by_themselves():
+    """Plain tensors go past the dispatcher; whoever watches operators, or changes what they do, meets them."""
+    op, both, by_two = fx.torch.op(m.linear, wrt=["x", "w", "b"]), fx.torch.op(m.both), fx.torch.op(m.by_two, wrt=["x"])
+    given = [normal(24, 32), normal(32, 16, seed=2), normal(16, seed=3)]
+    want, adjoint = m.linear(*given), normal(24, 16, seed=4)
+    assert torch.equal(op(*given), want) and isinstance(op, torch.library.CustomOpDef)
+    assert [t.dtype for t in both(whole(5, 6, dtype=torch.int32))] == [torch.int32, torch.int64]
+    for needed in ((True, True, True), (False, True, False), (True, False, True)):
+        grads = []
+        for way in (op, lambda *args: op(*args[:2], b=args[2])):  # by name: the dispatcher's
+            args = [t.clone().requires_grad_(n) for t, n in zip(given, needed)]
+            y = way(*args)
+            assert torch.equal(y, want) and (type(y.grad_fn).__name__ == "RecordedBackward") == (way is op), y.grad_fn
+            y.backward(adjoint)
+            grads.append([t.grad for t in args])
+        assert all(a is None and b is None or torch.equal(a, b) for a, b in zip(*grads)) and [g is not None for g in grads[0]] == list(needed)
+    x, w = whole(64), whole(64).requires_grad_()
+    by_two(x, w, 2.0).sum().backward()  # gradients do not pass to w
+    assert w.grad is None and type(by_two(x.requires_grad_(), w, 2.0).grad_fn).__name__ == "RecordedBackward"
+    with torch.no_grad():
+        assert not op(given[0].clone().requires_grad_(), *given[1:]).requires_grad
+    args = [t.clone().requires_grad_() for t in given]
+    y = op(*args)
+    with torch.no_grad():
+        args[1] += 1
+    try:
+        y.backward(adjoint)
+        raise AssertionError("w was changed after it was saved")
+    except RuntimeError as e:
+        assert "modified by an inplace operation" in str(e), e
+    from torch.fx.experimental.proxy_tensor import make_fx
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    assert "ops.fx" in make_fx(lambda *args: op(*args))(*given).code
+    with FakeTensorMode():
+        assert type(op(*[torch.empty(t.shape, device=cuda) for t in given])) is not torch.Tensor
+    refuses("w is f64", lambda: op(given[0], given[1].double(), given[2]))
+
+
+@test
 def training():
     """Ten steps of a two-layer perceptron: losses as PyTorch's own in f64, to f32's roundings."""
     op = fx.torch.op(m.linear, wrt=["x", "w", "b"])

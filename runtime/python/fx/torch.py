@@ -3,7 +3,7 @@
     linear = fx.torch.op(m.linear, wrt=["x", "w", "b"])
     linear(x, w, b).sum().backward()
 
-An operator costs a few microseconds more a call than the kernel itself, which is PyTorch's dispatcher.
+Plain tensors go to the kernel without PyTorch's dispatcher, as long as nobody watches or changes what operators do; gradients are then recorded by a torch.autograd.Function.
 """
 import itertools
 import threading
@@ -34,9 +34,7 @@ def op(kernel, wrt=None, name=None, saved=None):
     for o in saved:
         if o not in outputs:
             raise Error(f"saved: {o} is no output of {kernel.name}: {', '.join(outputs)}")
-    if wrt:
-        _derive(forward, kernel, wrt, saved)
-    return forward
+    return _shorten(forward, kernel, _derive(forward, kernel, wrt, saved) if wrt else None)
 
 
 SCALARS = {"b": "bool", "f": "float", "i": "int", "u": "int"}
@@ -110,6 +108,41 @@ def _output_shapes(kernel, tensors):
     return shapes
 
 
+# ---- the shorter way ----
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def _watched():
+    """Whether somebody watches or changes operators: a mode, a transform of torch.func, a trace."""
+    return (torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack() or torch._C._functorch.peek_interpreter_stack() is not None or torch._C._get_tracing_state() is not None
+            or torch._C._autograd._profiler_enabled())
+
+
+def _shorten(own, kernel, record):
+    """The same operator, whose calls with plain tensors go to the kernel, or to `record` where gradients are. What changes tensors in place is torch's to count."""
+    n, at = len(kernel.inputs), [i for i, p in enumerate(kernel.inputs) if not p.is_scalar]
+    if any(p.is_inout for p in kernel.inputs) or not at or not hasattr(torch._C, "_functorch"):
+        return own
+    long_way = type(own).__call__
+
+    def call(self, *args, **named):
+        if torch.compiler.is_compiling() or named or len(args) != n or _watched():
+            return long_way(self, *args, **named)
+        is_recorded = False
+        for i in at:
+            a = args[i]
+            if type(a) not in _PLAIN:
+                return long_way(self, *args, **named)
+            is_recorded = is_recorded or a.requires_grad
+        if not is_recorded or not torch.is_grad_enabled():
+            return kernel(*args)
+        return record(*args) if record else long_way(self, *args, **named)
+
+    own.__class__ = type("Operator", (type(own),), {"__call__": call})
+    return own
+
+
 def _derive(forward, kernel, wrt, saved):
     floats = [i for i, p in enumerate(kernel.outputs) if p.is_float]
     position = {p.name: i for i, p in enumerate(kernel.inputs)}
@@ -130,12 +163,14 @@ def _derive(forward, kernel, wrt, saved):
         ctx.shapes = [(outs[i].shape, outs[i].dtype, outs[i].device) for i in floats]
 
     def derive(ctx, *adjoints):
+        needed = tuple(p for p in wrt if ctx.needs_input_grad[position[p]])
+        if not needed:  # it is another input that needs one, which has none
+            return (None,) * len(kernel.inputs)
         tensors, scalars = iter(ctx.saved_tensors), iter(ctx.scalars)
         args = [next(scalars) if p.is_scalar else next(tensors) for p in kernel.inputs] + list(tensors)
         for i, (shape, dtype, device) in zip(floats, ctx.shapes):
             d = adjoints[i]
             args.append(torch.zeros(shape, dtype=dtype, device=device) if d is None else d.contiguous())
-        needed = tuple(p for p in wrt if ctx.needs_input_grad[position[p]])
         given = backward_of(needed)(*args)
         given = given if isinstance(given, (tuple, list)) else (given,)
         grads = [None] * len(kernel.inputs)
@@ -145,3 +180,17 @@ def _derive(forward, kernel, wrt, saved):
 
     backward_of(tuple(wrt))  # a spec that has no gradient is refused here
     forward.register_autograd(derive, setup_context=setup)
+
+    class Recorded(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *args):
+            output = kernel(*args)
+            setup(ctx, args, output)
+            return output
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx, *adjoints):
+            return derive(ctx, *adjoints)
+
+    return Recorded.apply
