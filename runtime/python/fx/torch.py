@@ -113,21 +113,28 @@ def _output_shapes(kernel, tensors):
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
+try:  # a torch that lacks one of these: every call goes through its dispatcher
+    _modes, _functions, _profiled = torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack, torch._C._autograd._profiler_enabled
+    _transform, _trace, _compiles = torch._C._functorch.peek_interpreter_stack, torch._C._get_tracing_state, torch.compiler.is_compiling
+    _can_shorten = True
+except AttributeError:
+    _can_shorten = False
+
+
 def _watched():
-    """Whether somebody watches or changes operators: a mode, a transform of torch.func, a trace."""
-    return (torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack() or torch._C._functorch.peek_interpreter_stack() is not None or torch._C._get_tracing_state() is not None
-            or torch._C._autograd._profiler_enabled())
+    """Whether somebody watches or changes operators: a mode, a transform of torch.func, a trace, the profiler."""
+    return _modes() or _functions() or _profiled() or _transform() is not None or _trace() is not None
 
 
 def _shorten(own, kernel, record):
     """The same operator, whose calls with plain tensors go to the kernel, or to `record` where gradients are. What changes tensors in place is torch's to count."""
     n, at = len(kernel.inputs), [i for i, p in enumerate(kernel.inputs) if not p.is_scalar]
-    if any(p.is_inout for p in kernel.inputs) or not at or not hasattr(torch._C, "_functorch"):
+    if any(p.is_inout for p in kernel.inputs) or not at or not _can_shorten:
         return own
     long_way = type(own).__call__
 
     def call(self, *args, **named):
-        if torch.compiler.is_compiling() or named or len(args) != n or _watched():
+        if _compiles() or named or len(args) != n or _watched():
             return long_way(self, *args, **named)
         is_recorded = False
         for i in at:
