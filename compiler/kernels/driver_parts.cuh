@@ -123,10 +123,12 @@ struct fx_parts_converter {
   template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
   FX_DEVICE void add(const PROBLEM &p) {
     constexpr int STEPS = ENGINE::N / 32;  // of the four, those of a thread
-    const int column = threadIdx.x % ENGINE::N, first = threadIdx.x % 128 / ENGINE::N * STEPS;
     const int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
 #pragma unroll 1
     for (int block = 0; block < blocks; ++block) {
+      int thread = threadIdx.x;
+      fx_hide(thread);  // as for a consumer
+      const int column = thread % ENGINE::N, first = thread % 128 / ENGINE::N * STEPS;
       const unsigned from = ring_b.address(), to = planes.address() + column * 128;
       fx_mbarrier_wait(ring_b.full(), ring_b.parity);
       fx_mbarrier_wait(planes.empty(), planes.parity ^ 1);
@@ -176,7 +178,9 @@ struct fx_parts_consumer {
   }
   template <int LAYOUT>
   FX_DEVICE void read(unsigned (&a)[3][4][4]) {
-    const int lane = threadIdx.x % 32, row = consumer * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4;
+    int thread = threadIdx.x;
+    fx_hide(thread);  // addresses are computed for each block, not kept beside the sums
+    const int lane = thread % 32, row = consumer * 64 + thread / 32 % 4 * 16 + lane / 4;
     unsigned least[2] = {~0u, ~0u};  // of either row
 #pragma unroll
     for (int step = 0; step < 4; ++step) {

@@ -84,7 +84,8 @@ struct fx_wgmma {
   static constexpr int STAGING_BYTES = SLABS ? SLABS * SLAB_BYTES : 16 * PITCH;  // of a warp: 16 rows of a chunk of what is stored or of every sum
   static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + CONSUMERS * 4 * STAGING_BYTES + 2 * STAGES * 8;
   static constexpr bool HAS_ROOM = CONSUMERS == 2 && SUMS * PARTS * BN / 2 <= 128;  // registers beside the sums, to ask for more ahead of its use
-  static constexpr int PRODUCER_REGISTERS = HAS_ROOM ? 40 : 24, CONSUMER_REGISTERS = CONSUMERS == 3 ? 160 : HAS_ROOM ? 232 : 240;
+  static constexpr bool IS_SHARED = CLUSTER::BLOCKS > 1 && !IS_PINGPONG;  // beside what a cluster shares, and a window's corners, the producer has little room
+  static constexpr int PRODUCER_REGISTERS = !HAS_ROOM ? 24 : IS_SHARED ? 56 : 40, CONSUMER_REGISTERS = CONSUMERS == 3 ? 160 : !HAS_ROOM ? 240 : IS_SHARED ? 224 : 232;
   static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= THREADS / 128 * (65536 / THREADS / 8 * 8), "who takes registers would wait forever");
   static_assert(CHUNK % 8 == 0 && BN % CHUNK == 0 && ROWS % 64 == 0 && BM % ROWS == 0, "no such tile");
   static_assert(BN % 64 == 0 && SUMS % BESIDE == 0 && (BESIDE == 1 || BESIDE == B_TILES), "no such B's beside each other");

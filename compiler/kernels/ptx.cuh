@@ -118,6 +118,7 @@ FX_DEVICE void fx_hide(const T *&p) {
   asm volatile("" : "+l"(p));
 }
 FX_DEVICE void fx_hide(int &i) { asm volatile("" : "+r"(i)); }
+FX_DEVICE void fx_hide(long long &i) { asm volatile("" : "+l"(i)); }
 
 // fx_max: the larger operand, NaN if either is
 FX_DEVICE float fx_max(float x, float y) {

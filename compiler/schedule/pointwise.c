@@ -13,6 +13,7 @@ void schedule_pointwise_price(const struct graph *, const struct partition *, st
 enum {
     THREADS = 256,  /* a block, unless it is a phase beside others */
     FEW_BLOCKS = 4, /* on an SM at most, where elements are few */
+    MANY_ACCESSES = 32, /* of a thread, at positions */
 };
 
 /* What an SM issues in a cycle; with loops, loads of what they read among it: they come from caches. */
@@ -236,6 +237,9 @@ bool schedule_pointwise_configure(
     const int few = rows > 1 ? 0 : vector_of_few(g, s, vector, threads);
     if (few) add_config(g, s, few, threads, rows, min_blocks, FEW);
     add_config(g, s, vector, threads, rows, min_blocks, VECTOR);
+    int n_accesses = 0; /* where they are many, of any alignment, their positions take more registers */
+    for (int i = 0; i < g->n_nodes; i++) n_accesses += g->nodes[i]->kind == N_ACCESS && f.by_node[i] > 0;
+    if (vector * n_accesses > MANY_ACCESSES && min_blocks > 2) min_blocks = 2;
     if (f.is_general) /* 64-bit positions are far slower */
         add_config(g, s, vector, threads, rows, min_blocks, ANY);
     add_config(g, s, vector, threads, rows, min_blocks, f.is_general ? BIG : REST);

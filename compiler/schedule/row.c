@@ -148,6 +148,8 @@ enum {
     MOST_WORDS = 64,          /* of registers for what a thread holds of its row */
     WORK_WORDS = 56,          /* what it computes with beside that */
     LIGHT_WORDS = 48,         /* the same along rows that are not kept, where more blocks gain more than it loses */
+    BESIDE_WORDS = 24,        /* what every thread has beside what it reads: addresses, sums */
+    SPREAD_WORDS = 16,        /* likewise, of a cluster */
     MOST_SHARED = 96 * 1024,
     SECTORS = 32,             /* bytes that lanes beside each other are to read of memory */
     WIDE_GRID = 1024,         /* threads an SM is to have that read single elements */
@@ -200,6 +202,13 @@ static int chunk_words(const struct row_program *x, int v) {
     for (int i = 0; i < x->n_held; i++) words += (v * bytes_of(&x->held[i]) + 3) / 4;
     for (int i = 0; i < x->n_kept; i++) words += v * (fx_dtype_bits(x->kept[i]->dtype) == 64 ? 2 : 1);
     return words ? words : 1;
+}
+
+/* Words that the last pass alone reads beside a chunk. */
+static int tail_words(const struct row_program *x, int v) {
+    int words = 0;
+    for (int i = 0; i < x->n_tail; i++) words += (v * bytes_of(&x->tail[i]) + 3) / 4;
+    return words;
 }
 
 /* Words of registers a chunk takes where running sums go down columns: those of all chunks, and what is read ahead for
@@ -261,6 +270,24 @@ static int short_vectors(const struct row_program *x, int v) {
     return 16 / bytes < 4 ? 16 / bytes : 4;
 }
 
+/* Whether threads have too few registers for so many chunks: those of blocks of 1024, those of which an SM holds so many
+ * though single elements are read or each has a part of a row, and those of clusters that keep single elements, whose
+ * last pass reads what it alone reads for all of them at once, and their addresses. */
+static bool lacks_registers(const struct scheduled *s, const struct team *t, int v, int chunks, int words) {
+    const struct row_program *x = s->row;
+    const int threads = t->lanes * t->across, tail = tail_words(x, v);
+    const bool is_apart = t->is_spread && v == 1 && threads >= 512;
+    if (x->is_along_rows || x->run || x->n_scans) return false;
+    int blocks = SM_REGISTERS / (threads * (chunks * words + (t->is_resident ? WORK_WORDS : LIGHT_WORDS)));
+    if (blocks < 1) blocks = 1;
+    if (blocks < 2 && s->parts) blocks = 2;
+    if (threads < 1024 && !(threads * blocks >= 1024 && (v == 1 || s->parts)) && !is_apart) return false;
+    int beside = BESIDE_WORDS + (x->reads_apart ? chunks * v : 0);
+    if (!t->is_resident) beside += chunks * tail + (t->is_spread ? SPREAD_WORDS : 0);
+    else beside += is_apart ? 2 * chunks * tail : tail; /* of what is kept, a chunk at a time */
+    return chunks * words + beside > SM_REGISTERS / (threads * blocks);
+}
+
 static void add_config(
     const struct graph *g, struct scheduled *s, const struct team *t, int v, bool is_aligned, bool is_small) {
     struct arena *a = &g->cx->arena;
@@ -268,6 +295,7 @@ static void add_config(
     struct row_program *x = s->row;
     int chunks = t->chunks, words = chunk_words(x, v), step = x->is_along_rows ? 1 : v;
     if (x->is_along_rows && x->n_scans) words = scan_chunk_words(x, v);
+    if (!x->is_along_rows && x->n_scans && v == 1) words += widest_scan(x);
     if (x->run && t->is_resident) words += run_words(g, s->group, v);
     if (t->is_spread && (!m->has_wgmma || x->n_scans || s->block)) return;
     if (v == 1 && !x->run && !(x->is_along_rows && (x->n_scans || t->is_resident || s->parts)))
@@ -275,6 +303,7 @@ static void add_config(
     else if (!t->is_resident && !x->is_along_rows && !x->run && !x->n_scans && !s->parts)
         chunks *= short_vectors(x, v);
     while (chunks > 1 && chunks * words > MOST_WORDS) chunks /= 2;
+    while (chunks > 1 && lacks_registers(s, t, v, chunks, words)) chunks /= 2;
     if (t->is_resident && chunks * words > 2 * MOST_WORDS) return;
     int kept = t->lanes * chunks * step * (t->is_spread ? SPREAD : 1);
     const struct config *before = s->n_configs ? &s->configs[s->n_configs - 1] : NULL;
@@ -426,7 +455,8 @@ static void choose_parts(const struct graph *g, struct scheduled *s) {
     bool is_fixed = true;
     for (int i = 0; i < x->rows.n; i++) is_fixed &= g->kernel->axes[x->rows.axes[i]].extent >= 0;
     for (int i = 0; i < s->n_configs; i++)
-        if (s->configs[i].min_blocks == 1 && s->configs[i].block <= 512) s->configs[i].min_blocks = 2;
+        if (s->configs[i].min_blocks == 1 && s->configs[i].block <= 512 && s->configs[i].is_small)
+            s->configs[i].min_blocks = 2; /* positions of 64 bits take more registers */
     s->part_rows = s->configs[0].tile_m;
     int held = s->configs[0].min_blocks, wanted = (reading > 1 ? 1024 : 2048) / s->configs[0].block;
     s->part_blocks = g->cx->arch->sms * (reading > 1 && held < wanted ? held : wanted);

@@ -352,6 +352,11 @@ struct row_program *row_analyse(const struct graph *g, const struct partition *p
     }
     add_tensors(g, p, r, x, scanned, x->held, &x->n_held, NULL, 0);
     add_tensors(g, p, r, x, last, x->tail, &x->n_tail, x->held, x->n_held);
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct tensor t;
+        x->reads_apart |=
+            last[i] && x->is_element[i] && node_is_loaded(g, p, r, g->nodes[i], &t) && !row_is_along(x, &t);
+    }
     choose_kept(g, p, r, x);
     for (int s = 0; s < r->n_stores; s++) {
         if (row_stores_elements(g, p, r, &r->stores[s])) x->stores_elements = true;

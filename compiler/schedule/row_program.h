@@ -41,6 +41,7 @@ struct row_program {
     int n_stages;
     struct tensor *held, *tail;  /* read as vectors along `along`: by passes that reduce or scan; by the last alone */
     int n_held, n_tail;
+    bool reads_apart;            /* elements of the last pass read tensors that do not lie along `along` */
     int n_kept;
     struct node *kept[MAX_KEPT]; /* computed in one pass and read in later ones: kept in registers where the row is */
     int kept_in[MAX_KEPT];       /* the pass that computes it */

@@ -175,11 +175,18 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     while (warps < MOST_WARPS && tiles * warps < most_tiles) warps *= 2;
     while (ahead > 1 && (ahead * words + made > RING_WORDS || ahead * warps * step > k)) ahead /= 2;
     while (warps > 1 && warps * step > k) warps /= 2;
+    /* Of several sums whose operands lie on the side of the few rows, those are all read beside what is on its way. */
+    int n_few = 1;
+    for (int i = 0; w->is_a && i < s->gemm.n_segments; i++)
+        if (s->gemm.segments[i].n_sums > n_few) n_few = s->gemm.segments[i].n_sums;
+    const bool has_little_room = n_few * method.small > (method.uses_mma ? 16 : 8);
+    if (ahead > 1 && has_little_room) ahead /= 2;
     int wide = 32 / group * rows,
         sums = rows * (method.uses_mma ? method.small / 4 : method.small) * n_sums * (is_double ? 2 : 1),
         smem = warps * n_sums * wide * method.small * (is_double ? 8 : 4);
     int work = (make_halves ? HALVES_WORDS : is_aligned ? WORK_WORDS : 2 * WORK_WORDS) + method.small / 2 +
-               (w->is_second ? method.small : 0) + (method.uses_mma ? 0 : 32 * (w->n - 1 + (method.small >= 8))),
+               (w->is_second ? method.small : 0) + (has_little_room ? (n_few - 1) * ahead * method.small : 0) +
+               (method.uses_mma ? 0 : 32 * (w->n - 1 + (method.small >= 8))),
         blocks = SM_REGISTERS / (warps * 32) / (ahead * words + made + sums + work);
     if (smem > g->cx->arch->block_shared || sums > 128) return;
     struct config *c = config_next(s);

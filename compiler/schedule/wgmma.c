@@ -366,13 +366,24 @@ static int sums_held(const struct wgmma_tile *e, int n_sums) {
     return n_sums * e->bm * e->bn / WARPGROUP / (e->is_pingpong ? 1 : e->consumers);
 }
 
-/* Whether a thread has too many sums for what an epilogue that stores boxes holds beside them: vectors over rows, or
- * those over columns and a function. */
+/* Whether elements share something with their runs, or some are reduced over rows. */
+static bool holds_runs(const struct graph *g, const struct scheduled *s) {
+    struct node **shared;
+    if (gemm_shared(g, s->group, &shared)) return true;
+    for (int i = 0; i < s->group->n_stores; i++)
+        if (gemm_reduced(g, s, &s->group->stores[i]).run_m >= 0) return true;
+    return false;
+}
+
+/* Whether a thread has too many sums for what an epilogue holds beside them: where it stores boxes vectors over rows,
+ * or those over columns and a function; where it shares or reduces over rows, and of tf32 where it reduces at all. */
 static bool lacks_registers(
-    const struct scheduled *s, const struct wgmma_tile *e, int n_sums, double instructions) {
+    const struct graph *g, const struct scheduled *s, const struct wgmma_tile *e, int n_sums,
+    bool stores_boxes, bool reduces, double instructions) {
     enum { HELD = 128, OF_A_FUNCTION = 16 };
     const int held = sums_held(e, n_sums);
     bool reads_rows = false;
+    if (!stores_boxes) return reduces && held > HELD && (s->gemm.a_dtype == FX_F32 || holds_runs(g, s));
     for (int i = 0; i < s->n_loads; i++)
         for (int j = 0; j < s->gemm.m.n; j++) reads_rows |= tensor_axis(&s->loads[i], s->gemm.m.axes[j]) >= 0;
     return (reads_rows && (held > HELD || e->consumers > 2)) ||
@@ -402,7 +413,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     }
     if (stages > most) stages = most;
     if (staged && (e->splits_k || s->hands_on)) return;
-    if (n_boxes && lacks_registers(s, e, n_sums, instructions)) return;
+    if (lacks_registers(g, s, e, n_sums, n_boxes > 0, staged > 0, instructions)) return;
     if (!suits_phase(s, e, n_sums) || n_sums < e->least_sums || n_sums > e->most_sums) return;
     if (!n_boxes && e->chunk / vector > 32) return;
     const bool is_split = s->gemm.is_split, is_tf32 = !is_split && s->gemm.a_dtype == FX_F32;

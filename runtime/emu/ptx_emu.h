@@ -506,6 +506,7 @@ inline unsigned fx_pack_bytes(int x0, int x1, int x2, int x3) {
 
 template <class T> inline void fx_hide(const T *&) {}
 inline void fx_hide(int &) {}
+inline void fx_hide(long long &) {}
 
 inline float fx_max(float x, float y) {
     return x != x || y != y ? fx_from_bits(0x7fffffffu) : x > y || (x == y && !(fx_bits(x) >> 31)) ? x : y;

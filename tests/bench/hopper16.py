@@ -116,7 +116,6 @@ S4096 = mnk(4096, 4096, 4096)
 GROUPS = {}
 GROUPS["plain"] = [one(k, e, d, ("lt",)) for d in ("bf16", "f16") for k in ("plain", "plain_nk")
                    for e in ([mnk(s, s, s) for s in (1024, 2048, 4096, 8192)] + [mnk(2048, 2112, 7168), mnk(300, 5000, 4104), mnk(2048, 12288, 3072)])]
-GROUPS["plain"] = [g for g in GROUPS["plain"] if g.dtype == "bf16" or g.ours[0][0] == "plain"]
 GROUPS["split"] = [one("split", mnk(*s), peers=("lt2", "eager", "compiled"), beside=[("plain_nk", mnk(s[0], 2 * s[1], s[2]))]) for s in ((1024, 2048, 2048), (4096, 4096, 4096), (8192, 14336, 4096))]
 GROUPS["split"] += [one("split_kn", mnk(*s), peers=("eager",), beside=[("plain", mnk(s[0], 2 * s[1], s[2]))]) for s in ((1024, 2048, 2048), (4096, 4096, 4096))]
 GROUPS["gelu"] = [one("lin_gelu", mnk(*s), peers=("lt", "lt_gelu", "eager"), beside=[("lin_gelu_tanh", mnk(*s)), ("plain_nk", mnk(*s))])
