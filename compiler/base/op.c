@@ -12,6 +12,31 @@ const struct op_info op_info[N_OPS] = {
 #undef OP
 };
 
+static const struct {
+    enum op op;
+    enum fx_dtype to;
+    const char *form;
+    double ulps;
+} rounded_forms[] = {
+#define OP(id, name, arity, rule, eval, integer, cuda, cuda_integer, ulps, derivative)
+#define ROUNDED(id, dtype, cuda, ulps) {O_##id, FX_##dtype, cuda, ulps},
+#include "base/ops.def"
+#undef OP
+};
+enum { N_ROUNDED = sizeof rounded_forms / sizeof *rounded_forms };
+
+const char *op_rounded_form(enum op op, enum fx_dtype to) {
+    for (int i = 0; i < N_ROUNDED; i++)
+        if (rounded_forms[i].op == op && rounded_forms[i].to == to) return rounded_forms[i].form;
+    return NULL;
+}
+
+double op_rounded_ulps(enum op op, enum fx_dtype to) {
+    for (int i = 0; i < N_ROUNDED; i++)
+        if (rounded_forms[i].op == op && rounded_forms[i].to == to) return rounded_forms[i].ulps;
+    return 0;
+}
+
 enum op op_find(const char *name, unsigned len) {
     for (int i = 0; i < N_OPS; i++)
         if (!op_info[i].is_infix && strlen(op_info[i].name) == len && memcmp(op_info[i].name, name, len) == 0)

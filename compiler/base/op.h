@@ -34,6 +34,10 @@ extern const struct op_info op_info[N_OPS];
 enum op op_find(const char *name, unsigned len);
 /* The largest error of the emitted f32 form at operand a, in units of 2^-24 relative. */
 double op_ulps(enum op op, double a);
+/* Where its result is rounded to 16-bit float `to` at once: the form that is emitted, and its largest error; NULL and 0
+ * where there is none but the usual one. */
+const char *op_rounded_form(enum op op, enum fx_dtype to);
+double op_rounded_ulps(enum op op, enum fx_dtype to);
 /* The op's value in double; operands beyond its arity are ignored. Conditions are 0 or 1. */
 double op_eval(enum op op, double a, double b, double c);
 /* The op's value over integers of compute type t (the operands', for a comparison too; u64 by its bits), wrapped to t,

@@ -297,3 +297,19 @@ struct value *check_store(
                               : "it keeps the low bits; between constants, as in clamp(v, 0, 7), it fits");
     return NULL;
 }
+
+enum fx_dtype value_read_as(const struct kernel *k, const struct value *v) {
+    enum fx_dtype to = FX_F32;
+    if (v->kind != V_OP || v->dtype != FX_F32) return v->dtype;
+    for (int i = 0; i < k->n_values + k->n_params; i++) {
+        const struct value *by = i < k->n_values ? k->values[i] : NULL;
+        const struct param *p = by ? NULL : &k->params[i - k->n_values];
+        bool reads = p && p->is_output && param_stored(p) == v;
+        for (int a = 0; by && a < by->n_args; a++) reads |= by->args[a] == v;
+        if (!reads) continue;
+        enum fx_dtype t = p ? p->dtype : by->kind == V_CAST ? by->to : FX_F32;
+        if ((t != FX_F16 && t != FX_BF16) || (to != FX_F32 && to != t)) return FX_F32;
+        to = t;
+    }
+    return to;
+}

@@ -106,7 +106,8 @@ const char *value_operation(struct values *w, const struct node *n, const char *
     bool over_integers = fx_is_integer(n->args[n->n_args - 1]->dtype);
     const char *form = over_integers && !(info->is_infix && *info->cuda && stays_plain(w, n)) ? info->cuda_integer
                                                                                               : info->cuda;
-    return fill_form(w, n, form, args);
+    const char *rounded = n->dtype == FX_F32 ? op_rounded_form(n->op, n->to) : NULL;
+    return fill_form(w, n, rounded ? rounded : form, args);
 }
 
 const char *value_start(struct values *w, enum reduction r, enum fx_dtype t) {

@@ -31,7 +31,7 @@ struct node {
     enum op op;
     enum reduction reduction;
     enum fx_dtype dtype;   /* compute type: bool, i32, u32, i64, u64, f32 or f64 */
-    enum fx_dtype to;      /* N_CAST */
+    enum fx_dtype to;      /* N_CAST; N_OP with a form for what is rounded at once: what the result is rounded to */
     int n_axes;
     int axes[MAX_AXES];    /* a set: ascending */
     int n_reduced;

@@ -68,7 +68,7 @@ static struct node *lower_value(struct graph *g, const struct value *v, struct n
         .op = v->op,
         .reduction = v->reduction,
         .dtype = v->dtype,
-        .to = v->to,
+        .to = v->kind == V_OP && op_rounded_form(v->op, FX_BF16) ? value_read_as(g->kernel, v) : v->to,
         .n_axes = v->n_axes,
         .n_reduced = v->n_reduced,
         .may_round = may_round(g->kernel, v),

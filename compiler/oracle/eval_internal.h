@@ -65,6 +65,7 @@ struct step {
     struct licence licence[2]; /* of a product's operands */
     bool carries_m;            /* its line must have m */
     double joined;             /* as of its node */
+    double rounded;            /* what a form for a result that is rounded to 16 bits at once may err, relative to it */
     bool is_short;             /* a sum of products of two f8 tensors, whose partial sums may keep few bits */
 };
 

@@ -238,6 +238,7 @@ static void op_line(const struct eval *ev,
             double joined = s->joined > 0 ? joined_rounding(ev, s, args[0], args[1], i) : 0;
             struct approx y = on_integers ? bound_op_integer(v, x) : bound_op_float(v, g, x);
             if (joined > 0 && isfinite(y.v)) y = bounded(g, y.v, y.e + joined);
+            if (s->rounded > 0 && isfinite(y.v)) y = bounded(g, y.v, y.e + s->rounded * (fabs(y.v) + y.e));
             out->i[i] = y.i;
             out->e[i] = y.e;
             out->is_exact = out->is_exact && y.e == 0;

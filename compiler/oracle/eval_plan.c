@@ -148,6 +148,11 @@ static int count_f8(const struct kernel *k, const struct value *v) {
     return v->kind == V_LOAD && fx_is_f8(k->params[v->param].dtype);
 }
 
+static double rounded_error(const struct kernel *k, const struct value *v) {
+    const bool has_form = v->kind == V_OP && op_rounded_form(v->op, FX_BF16);
+    return has_form ? op_rounded_ulps(v->op, value_read_as(k, v)) * 0x1p-24 : 0;
+}
+
 /* Whether partial sums of v may keep few bits, as tensor cores that multiply f8 have them. */
 static bool is_short(const struct kernel *k, const struct value *v) {
     return !kernel_is_ieee(k) && v->kind == V_REDUCE && v->reduction == RED_SUM && v->dtype == FX_F32 &&
@@ -322,6 +327,7 @@ static struct oracle_body *build_body(struct eval *ev, struct value *const *resu
                 .is_fetched = is_fetched,
                 .carries_m = node->carries_m,
                 .joined = node->joined,
+                .rounded = rounded_error(ev->k, v),
                 .is_short = is_short(ev->k, v),
                 .args = NEW_ARRAY(ev->arena, int, n_read + 1)};
             for (int i = first; i < n_read; i++) s->args[i] = step_of[v->args[i]->id];

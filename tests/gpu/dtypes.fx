@@ -112,3 +112,21 @@ test bf16_i32 { M=19 K=37 N=21 init: integers(0,3) tol: exact }
 test i64_f32 { M=19 K=37 N=21 init: integers(0,3) tol: exact }
 test f64_u64 { M=19 K=37 N=21 init: integers(0,3) tol: exact }
 test f8e4m3_f64 { M=19 K=37 N=21 init: integers(0,3) tol: exact }
+
+# Functions that are rounded to 16 bits at once, by an output or a cast, and one that is read in f32 besides.
+kernel rounded_bf16(x: f32[N]) -> y: bf16[N] { y = gelu(x) }
+kernel rounded_f16(x: f32[N]) -> (y: f16[N], z: f32[N]) {
+  y = gelu(x)
+  z = f16(gelu(x * 2)) * 0.5
+}
+kernel rounded_later(x: f32[N]) -> (y: bf16[N], z: f32[N]) {
+  h = gelu(x)
+  y = h
+  z = h
+}
+
+test rounded_bf16 { N=20000 x.init: uniform(-14,14) }
+test rounded_bf16 { N=2000 x.init: normal(0,0.00001) }
+test rounded_f16 { N=20000 x.init: uniform(-7,7) }
+test rounded_f16 { N=2000 x.init: normal(0,100) }
+test rounded_later { N=2000 x.init: normal }

@@ -557,6 +557,30 @@ static void gemm_operands(struct gemm *g, int m, int n) {
     }
 }
 
+/* How many of 4096 elements of the cast of gelu may be either of two neighbours, the function being read once more or
+ * not. */
+static int count_open(enum fx_dtype t, bool is_read_again) {
+    enum { N = 4096 };
+    struct build *b = BUILD("N", N);
+    struct value *x = random_load(b, FX_F32, "N"), *f = op1(b, O_GELU, x), *y = cast(b, t, f);
+    if (is_read_again) y = op3(b, O_WHERE, op2(b, O_LT, x, num(b, 2)), y, f);
+    struct result r = eval(b, "N", y);
+    int n = 0;
+    for (int i = 0; i < N; i++) n += r.e[i] > 0;
+    release(b);
+    return n;
+}
+
+/* Of an op that casts to one 16-bit float alone read, 2^-12 and 2^-13 of the result are allowed. */
+START_TEST(test_rounded_at_once) {
+    ck_assert_int_gt(count_open(FX_BF16, false), 4096 / 20);
+    ck_assert_int_lt(count_open(FX_BF16, false), 4096 / 4);
+    ck_assert_int_gt(count_open(FX_F16, false), 4096 / 4);
+    ck_assert_int_lt(count_open(FX_BF16, true), 4096 / 40);
+    ck_assert_int_eq(count_open(FX_F32, false), count_open(FX_F32, true));
+}
+END_TEST
+
 START_TEST(test_right_within) {
     for (int t = 0; t < 3; t++) {
         static const enum fx_dtype types[] = {FX_F32, FX_F16, FX_BF16};
@@ -649,6 +673,7 @@ int main(void) {
     tcase_add_test(bounds, test_special_values);
     tcase_add_test(bounds, test_licence);
     tcase_add_test(bounds, test_is_right);
+    tcase_add_test(bounds, test_rounded_at_once);
     tcase_add_loop_test(bounds, test_right_within, 0, 40);
     tcase_add_loop_test(bounds, test_wrong_outside, 0, 20);
     tcase_add_loop_test(bounds, test_licensed_within, 0, 20);
