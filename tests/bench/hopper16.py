@@ -45,6 +45,7 @@ kernel rms_pro(x: T[M,K], g: T[K], w: T[N,K]) -> (y: T[M,N]) { y = T(rmsnorm[K](
 kernel scale_k(x: T[M,K], s: T[K], w: T[N,K]) -> (y: T[M,N]) { y = (x * s) @[K] w }
 kernel cast_x(x: f32[M,K], w: T[N,K]) -> (y: T[M,N]) { y = T(x) @[K] w }
 kernel i8_w(x: T[M,K], w: i8[N,K], s: T[N]) -> (y: T[M,N]) { y = (x @[K] T(w)) * s }
+kernel i8_w_const(x: T[M,K], w: const i8[N,K], s: T[N]) -> (y: T[M,N]) { y = (x @[K] T(w)) * s }
 kernel i8_w_in(x: T[M,K], w: i8[N,K], s: T[N]) -> (y: T[M,N]) { y = x @[K] T(w * s) }
 kernel lora_relu(x: T[M,K], w: T[K,N], a: T[K,R], c: T[R,N]) -> (y: T[M,N]) { y = relu(x @ w + T(x @ a) @ c) }
 kernel lora_up(x: T[M,K], w: T[K,N], a: T[M,R], c: T[R,N]) -> (y: T[M,N]) { y = x @ w + a @ c }
@@ -76,7 +77,7 @@ EAGER = dict(
     ln_gelu=lambda x, w, b: F.gelu(ln(x) @ w + b, approximate="tanh"), ln_fold=lambda x, w, b: F.gelu(ln(x) @ w + b, approximate="tanh"),
     ln_fold_const=lambda x, w, b: F.gelu(ln(x) @ w + b, approximate="tanh"), rms_fold=lambda x, w: F.rms_norm(x, (x.shape[1],), eps=1e-5) @ w,
     rms_pro=lambda x, g, w: F.rms_norm(x, (x.shape[1],), g, 1e-5) @ w.t(), scale_k=lambda x, s, w: (x * s) @ w.t(), cast_x=lambda x, w: x.to(w.dtype) @ w.t(),
-    i8_w=lambda x, w, s: (x @ w.to(x.dtype).t()) * s, i8_w_in=lambda x, w, s: x @ (w.to(x.dtype) * s[:, None]).t(), lora_relu=lambda x, w, a, u: F.relu(x @ w + (x @ a) @ u),
+    i8_w=lambda x, w, s: (x @ w.to(x.dtype).t()) * s, i8_w_const=lambda x, w, s: (x @ w.to(x.dtype).t()) * s, i8_w_in=lambda x, w, s: x @ (w.to(x.dtype) * s[:, None]).t(), lora_relu=lambda x, w, a, u: F.relu(x @ w + (x @ a) @ u),
     lora_up=lambda x, w, a, u: x @ w + a @ u, row_squares=lambda x, w: (lambda z: (z, z.float().square().sum(1)))(x @ w), lin_softmax=lambda x, w: torch.softmax(x @ w, -1),
     conv=lambda x, k: F.conv2d(x.permute(0, 3, 1, 2), k.permute(0, 3, 1, 2), padding=1).permute(0, 2, 3, 1), first_one=lambda x, k: F.conv2d(x, k[:, :, None, None]),
     mlp=lambda x, w1, b1, w2, b2, w3, b3: F.linear(F.relu(F.linear(F.relu(F.linear(x, w1, b1)), w2, b2)), w3, b3),
@@ -121,10 +122,10 @@ GROUPS["split"] += [one("split_kn", mnk(*s), peers=("eager",), beside=[("plain",
 GROUPS["gelu"] = [one("lin_gelu", mnk(*s), peers=("lt", "lt_gelu", "eager"), beside=[("lin_gelu_tanh", mnk(*s)), ("plain_nk", mnk(*s))])
                   for s in ((512, 4096, 1024), (1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (8192, 14336, 4096))]
 GROUPS["norm"] = [one("ln_gelu", mnk(512, 4096, 1024), "f16", ("lt", "eager", "compiled"), [("ln_fold", mnk(512, 4096, 1024)), ("plain", mnk(512, 4096, 1024))]),
-                  one("ln_gelu", mnk(4096, 16384, 4096), "f16", ("lt", "eager", "compiled"), [("ln_fold", mnk(4096, 16384, 4096)), ("plain", mnk(4096, 16384, 4096))]),
-                  one("ln_fold", S4096, "bf16", ("eager",), [("rms_fold", S4096), ("lin_gelu_kn", S4096), ("plain", S4096)])]
-GROUPS["computed"] = [Group("operands computed on the way, bf16 4096^3", "bf16", [(k, S4096) for k in ("cast_x", "i8_w", "i8_w_in", "scale_k", "rms_pro", "plain_nk")], ("lt",),
-                            [(p, k) for k in ("cast_x", "i8_w", "i8_w_in", "scale_k", "rms_pro") for p in ("plain_nk", "lt")])]
+                  one("ln_gelu", mnk(4096, 16384, 4096), "f16", ("lt", "eager", "compiled"), [("ln_fold", mnk(4096, 16384, 4096)), ("ln_fold_const", mnk(4096, 16384, 4096)), ("plain", mnk(4096, 16384, 4096))]),
+                  one("ln_fold", S4096, "bf16", ("eager",), [("ln_fold_const", S4096), ("rms_fold", S4096), ("lin_gelu_kn", S4096), ("plain", S4096)])]
+GROUPS["computed"] = [Group("operands computed on the way, bf16 4096^3", "bf16", [(k, S4096) for k in ("cast_x", "i8_w", "i8_w_const", "i8_w_in", "scale_k", "rms_pro", "plain_nk")], ("lt",),
+                            [(p, k) for k in ("cast_x", "i8_w", "i8_w_const", "i8_w_in", "scale_k", "rms_pro") for p in ("plain_nk", "lt")])]
 GROUPS["odd"] = [Group("odd pitches, bf16", "bf16", [("plain_nk", mnk(4095, 4097, 4093)), ("plain_nk/aligned", S4096)], ("eager",), [("plain_nk/aligned", "plain_nk"), ("eager", "plain_nk")]),
                  Group("odd pitches, w [K,N], bf16", "bf16", [("plain", mnk(4095, 4097, 4093)), ("plain/aligned", S4096)], ("eager",), [("plain/aligned", "plain"), ("eager", "plain")])]
 GROUPS["lora"] = [one("lora_relu", mnk(4096, 4096, 4096, R=16), peers=("lt", "eager", "compiled"), beside=[("lora_up", mnk(4096, 4096, 4096, R=16)), ("plain", S4096)]),
@@ -264,6 +265,8 @@ def run(group, ours, lt, rounds, with_compile):
         n = max(2, min(16, math.ceil(160e6 / size)))
         sets = [[draw(a, gen) if a.is_input else torch.full(a.shape, float("nan"), device="cuda", dtype=TYPES[a.dtype]) for a in k.args] for _ in range(n)]
         values = [k.values([t.data_ptr() for t in s]) for s in sets]
+        for v in values:  # what is made of const tensors, before anything is captured
+            k.constants(v, None)
         size = k.workspace_bytes(values[0])
         space = torch.empty(max(256, size), dtype=torch.uint8, device="cuda")
         go = lambda i, k=k, values=values, space=space, size=size: k.launch(values[i], space.data_ptr(), size, torch.cuda.current_stream().cuda_stream)
