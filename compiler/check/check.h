@@ -177,7 +177,7 @@ static inline bool kernel_is_ieee(const struct kernel *k) {
  * "Accumulation"). FX_BOOL: none. */
 enum fx_dtype value_rounds_to(const struct kernel *k, const struct value *sum);
 
-/* The 16-bit float that v, an op of f32, is rounded to wherever it is read, a cast or an output being all that reads it;
+/* The 16-bit float that v, an op of f32, is rounded to wherever it is read, casts and outputs being all that read it;
  * else v's own dtype. Of the tree as it was written: no pass decides how exact a value is. */
 enum fx_dtype value_read_as(const struct kernel *k, const struct value *v);
 

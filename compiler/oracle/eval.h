@@ -16,8 +16,8 @@
  *             exact, ops.def states a correctly rounded form (ulps 1) and the result is a value of the type. ulps is
  *             ops.def's, which is that of the f32 forms; in f64 at least 4 for approximations. A comparison is open (e
  *             = 1) where its operands overlap; where() with an exact condition is the operand it takes
- *             Of an op with a ROUNDED form in ops.def, f32, which casts and outputs of one 16-bit float alone read, that
- *             form's ulps * u * (|v| + e) besides
+ *             Of an op of f32 with a ROUNDED form in ops.def, which casts and outputs of one 16-bit float alone read,
+ *             that form's ulps * u * (|v| + e) besides
  *   cast      the cast of v, and the largest change of that over v - e, v + e
  *   integer   0: exact in its type, wrap-around included. Only a cast from a float brings an e, which + - * max min abs
  *             where pass on by corners; it is infinite after // and %, after random bits and as soon as the value may

@@ -270,7 +270,7 @@ static int short_vectors(const struct row_program *x, int v) {
     return 16 / bytes < 4 ? 16 / bytes : 4;
 }
 
-/* Whether threads have too few registers for so many chunks: those of blocks of 1024, those of which an SM holds so many
+/* Whether threads have too few registers for so many chunks: those of blocks of 1024, those of which an SM has so many
  * though single elements are read or each has a part of a row, and those of clusters that keep single elements, whose
  * last pass reads what it alone reads for all of them at once, and their addresses. */
 static bool lacks_registers(const struct scheduled *s, const struct team *t, int v, int chunks, int words) {
