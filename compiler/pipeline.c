@@ -18,6 +18,9 @@ static const struct pass passes[] = {
         "after unflatten, whose positions show no windows, and before access, which brings each term's positions to the "
         "leaves",
         NULL},
+    {"sources", pass_sources, false, false,
+        "after unroll, which leaves the windows of products, and before access, which would compute them at every "
+        "position", NULL},
     {"access", pass_access, false, true, "before algebra, which looks through no access", NULL},
     {"algebra", pass_algebra, false, false, "after access, and before fuse, which decides on what is left to compute",
         "canonicalise"},

@@ -161,7 +161,9 @@ struct subtree { /* what stands between an access and what it cannot go through,
     struct node *images[MAX_SUBTREE]; /* of each, as read */
 };
 
-static bool is_pointwise(const struct node *n) { return n->kind == N_OP || n->kind == N_CAST; }
+static bool is_pointwise(const struct node *n) {
+    return n->kind == N_OP || (n->kind == N_CAST && !node_is_stored(n));
+}
 
 static int find_in(const struct subtree *t, const struct node *n) {
     int low = 0, high = t->n;

@@ -32,6 +32,11 @@ struct graph *pass_split_k(const struct graph *g);
  * %3 = %0[T: T + K]; %4 = sum[K] %3   ->   %4 = %3[K: 0]; %5 = %3[K: 1]; %6 = %4 + %5 */
 struct graph *pass_unroll(const struct graph *g);
 
+/* Windows of what is computed, stored before they are read.
+ * %3 = exp %0; %4 = %3[T: T + U]; %5 = %4 * %1; %6 = sum[C,U] %5   ->   %3 = exp %0; %7 = f16 %3 stored T,C;
+ * %4 = %7[T: T + U]; .. */
+struct graph *pass_sources(const struct graph *g);
+
 /* Accesses at the leaves.   %3 = %0 + %1; %4 = %3[N: %2]   ->   %3 = %0[N: %2]; %4 = %1[N: %2]; %5 = %3 + %4 */
 struct graph *pass_access(const struct graph *g);
 

@@ -51,9 +51,15 @@ struct windower {
 
 static int64_t extent_of(const struct graph *g, int axis) { return g->kernel->axes[axis].extent; }
 
-/* The tensor that n reads elements of, in memory and of 16-bit floats; NULL where it is none. */
+/* The tensor that n reads elements of, in memory or stored by a cast, and of 16-bit floats; NULL where it is none. */
 static const struct param *tensor_read(const struct graph *g, const struct node *n) {
     if (n->kind == N_ACCESS) n = n->args[0];
+    if (node_is_stored(n) && (n->to == FX_F16 || n->to == FX_BF16)) {
+        struct param *p = NEW(&g->cx->arena, struct param);
+        *p = (struct param){.dtype = n->to, .n_axes = n->n_at};
+        memcpy(p->axes, n->at, sizeof p->axes);
+        return p;
+    }
     if (n->kind != N_INPUT) return NULL;
     const struct param *p = &g->kernel->params[n->param];
     return (p->dtype == FX_F16 || p->dtype == FX_BF16) && !p->packed.factor ? p : NULL;
@@ -168,6 +174,7 @@ static bool lies_badly(const struct graph *g, const struct node *sum, const stru
 
 /* Whether the whole of a window is to be copied: it has no more elements than what it reads. */
 static bool find_whole(const struct graph *g, struct copied_form *f, const struct node *other) {
+    if (f->source->kind != N_INPUT) return false;
     const struct param *p = &g->kernel->params[f->source->param];
     struct tensor t, part;
     struct window w;
@@ -219,7 +226,8 @@ static bool find_form(const struct graph *g, const struct node *n, int side, str
     as_contraction(n, &c);
     const struct node *window = side ? c.b : c.a, *other = side ? c.a : c.b;
     const struct param *p = tensor_read(g, window), *q = tensor_read(g, other);
-    if (!p || !q || p->dtype != q->dtype) return false;
+    if (!p || !q || p->dtype != q->dtype || node_is_stored(other->kind == N_ACCESS ? other->args[0] : other))
+        return false;
     *f = (struct copied_form){.sum = n,
         .side = side,
         .window = window,
@@ -227,7 +235,10 @@ static bool find_form(const struct graph *g, const struct node *n, int side, str
         .channel = -1,
         .folded = -1};
     if (find_whole(g, f, other)) return true;
-    struct tensor t = tensor_of_param(g, f->source->param);
+    const bool is_made = f->source->kind != N_INPUT; /* stored ahead of this pass, with its channels last */
+    struct tensor t = {.param = -1, .buffer = -1, .dtype = p->dtype, .n_axes = p->n_axes};
+    memcpy(t.axes, p->axes, sizeof t.axes);
+    if (!is_made) t = tensor_of_param(g, f->source->param);
     t.is_strided = false; /* the copy is not */
     if (!t.n_axes || window->kind != N_ACCESS || !window_of_access(g, window, &t, &w)) return false;
     const int last = t.n_axes - 1;
@@ -236,9 +247,10 @@ static bool find_form(const struct graph *g, const struct node *n, int side, str
     if (f->channel < 0 || has_batch(g, n, &c)) return false;
     int64_t extent = extent_of(g, f->channel);
     if (extent > 0 && extent % STEP) f->padded = (int)((extent / STEP + 1) * STEP);
-    find_fold(g, &w, other, f);
+    if (!is_made) find_fold(g, &w, other, f);
     choose_k(g, f, other);
     f->copies_other = !lies_well(g, f, other);
+    if (is_made) return f->copies_other && !f->padded && f->channel == t.axes[last];
     return f->folded >= 0 || !is_plain(&w, last) || (f->padded && f->channel == t.axes[last]);
 }
 
@@ -402,7 +414,9 @@ static struct node *rewrite(void *state, struct graph *out, const struct node *o
     }
     const struct param *p = tensor_read(s->g, f.window), *q = tensor_read(s->g, f.side ? c.a : c.b);
     struct node *copied = f.is_whole ? factor[f.side] : map[f.source->id],
-                *copy = copy_of(s, out, &f, f.folded >= 0 ? factor[f.side] : copied, copied, p, padded);
+                *copy = !f.is_whole && node_is_stored(f.source)
+                            ? copied
+                            : copy_of(s, out, &f, f.folded >= 0 ? factor[f.side] : copied, copied, p, padded);
     factor[f.side] = f.is_whole ? copy : window_of(s, out, &f, factor[f.side], copy);
     if (f.copies_other) factor[1 - f.side] = copy_of(s, out, &f, factor[1 - f.side], factor[1 - f.side], q, padded);
     sum.args[0] = build_op(out, O_MUL, factor[0], factor[1], NULL, n);

@@ -891,6 +891,18 @@ static const struct {
      " y = sum[C,V]((x[W: idx(W) + idx(V) - 1] ?? 0) * k) }", "windows", false},
     {"kernel f[V=3](x: bf16[B=2,C=32,W=6], k: bf16[O=3,C,V]) -> y: f32[B,O,W] with { kernels: 1 } {"
      " y = sum[C,V]((x[W: idx(W) + idx(V) - 1] ?? 0) * k) }", "windows", false},
+    {"kernel f[V=3](x: bf16[B=2,C=32,W=6], k: bf16[O=3,C,V]) -> y: f32[B,O,W] {"
+     " y = sum[C,V]((relu(x)[W: idx(W) + idx(V) - 1] ?? 0) * k) }", "sources", true},
+    {"kernel f[V=3](x: bf16[B=2,C=32,W=6], k: bf16[O=3,C,V]) -> y: f32[B,O,W] {"
+     " y = sum[C,V]((relu(x)[W: idx(W) + idx(V) - 1] ?? 0) * k) }", "windows", true},
+    {"kernel f[V=3](x: bf16[B=2,C=32,W=6], k: f32[O=3,C,V]) -> y: f32[B,O,W] {"
+     " y = sum[C,V]((relu(x)[W: idx(W) + idx(V) - 1] ?? 0) * k) }", "sources", false},
+    {"kernel f[V=3](x: bf16[B=2,C=32,W=6], k: bf16[O=3,C,V]) -> y: f32[B,O,W] with { precision: ieee } {"
+     " y = sum[C,V]((relu(x)[W: idx(W) + idx(V) - 1] ?? 0) * k) }", "sources", false},
+    {"kernel f[V=3](x: bf16[B=2,C=30,W=6], k: bf16[O=3,C,V]) -> y: f32[B,O,W] {"
+     " y = sum[C,V]((relu(x)[W: idx(W) + idx(V) - 1] ?? 0) * k) }", "sources", false},
+    {"kernel f(x: bf16[B=2,C=32,W=6], k: bf16[O=3,C]) -> y: f32[B,O,P=3] {"
+     " y = sum[C]((relu(x)[W: 2*idx(P)] ?? 0) * k) }", "sources", false},
 };
 enum { N_LARGE = sizeof large / sizeof *large };
 
