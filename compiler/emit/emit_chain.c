@@ -7,22 +7,10 @@
  * contraction's factor. */
 #include <math.h>
 
-#include "schedule/chain_program.h"
-#include "emit/emit.h"
 #include "emit/emit_address.h"
+#include "emit/emit_chain.h"
 
 static const char *const LOG2_E = "1.44269504f";
-
-struct chain_problem {
-    struct values w; /* statements being written; its user is this */
-    const struct unit *u;
-    const struct scheduled_graph *c;
-    const struct launch *l;
-    const struct group *r;
-    const struct chain *x;
-    const char *start, *end;     /* where a row's elements begin and end, as members of values */
-    const char *shift[MAX_EXPS]; /* what the shifted exponential is shifted by so far, as a member of sums */
-};
 
 static struct arena *arena(struct chain_problem *b) { return &b->u->cx->arena; }
 static const char *name_of(const struct chain_problem *b, const struct tensor *t) { return address_tensor(b->l, t); }
@@ -263,18 +251,6 @@ static void bind_limits(struct chain_problem *b, struct scope *p) {
         p->text[b->x->limits[i].condition->id] = b->x->is_negated ? arena_printf(arena(b), "!%s", name) : name;
 }
 
-/* Computes functions that are shorter where their result may be as far off as any. */
-static void emit_loose(struct chain_problem *b, struct scope *p, int pass) {
-    for (int i = 0; i < b->w.g->n_nodes; i++) {
-        struct node *n = b->w.g->nodes[i];
-        if (!pass_of(b, pass)->needs[i] || !b->x->is_element[i] || p->text[i] || !chain_is_loose(b->w.g, b->x, n))
-            continue;
-        const char *arg = value_at(&b->w, p, n->args[0]);
-        p->text[i] = emit_local(b->w.names, n);
-        value_line(&b->w, "const float %s = fx_chain_tanh(%s);%s", p->text[i], arg, value_comment(b->w.g, n));
-    }
-}
-
 static void emit_find_maxima(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     value_open_function(&b->w,
@@ -290,7 +266,9 @@ static void emit_find_maxima(struct chain_problem *b, int pass) {
     struct scope *p = at_element(b, pass);
     if (masks_rest) bind(b, p, &b->x->first.n, "(IS_CUT ? min(t + v, this->t() - 1) : t + v)");
     if (b->x->n_limits) bind_limits(b, p);
-    emit_loose(b, p, pass);
+    emit_chain_loose(b, p, pass);
+    const struct shifted_exp *f = chain_factored(b, pass);
+    if (f) p->text[f->product->id] = value_at(&b->w, p, f->scaled);
     for (int i = 0; i < over->n_maxima; i++) {
         const struct node *n = over->maxima[i];
         const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
@@ -348,6 +326,21 @@ static void emit_rescale(struct chain_problem *b, int pass) {
     value_close_function(&b->w);
 }
 
+/* What elements are not multiplied by. */
+static void emit_factor(struct chain_problem *b, int pass) {
+    const struct shifted_exp *f = chain_factored(b, pass);
+    if (!f) return;
+    struct scope *p = at_row(b, pass);
+    value_open_function(&b->w, "  FX_DEVICE float factor(fx_chain_pass<%d>) const", pass);
+    buf_line(b->w.out, "    return %s;", value_at(&b->w, p, f->factor));
+    value_close_function(&b->w);
+    buf_line(b->w.out,
+        "  FX_DEVICE float late(fx_chain_pass<%d> pass) const { return fx_chain_late(factor(pass)); }", pass);
+    value_open_function(&b->w, "  FX_DEVICE void multiply(fx_chain_pass<%d> pass, maxima%d &b) const", pass, pass);
+    value_line(&b->w, "%s *= late(pass);", member_of(b, "b", f->maximum));
+    value_close_function(&b->w);
+}
+
 /* The maxima that a piece of a row has found. */
 static void emit_found(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
@@ -372,40 +365,6 @@ static const char *intermediate_at(struct chain_problem *b, struct scope *p, str
     return name;
 }
 
-/* Whether exponential n, of 16-bit factors, is shifted by what first contractions do not make: written as online. */
-static bool is_shifted(const struct chain_problem *b, const struct node *n) {
-    return node_is_op(n, O_EXP) && node_is_op(n->args[0], O_SUB) && n->dtype == FX_F32 &&
-           b->x->second.b_dtype != FX_F32 && chain_is_of_products(b->r, n->args[0]->args[0]) &&
-           !chain_is_of_products(b->r, n->args[0]->args[1]);
-}
-
-/* Whether n is what such an exponential alone is taken of. */
-static bool is_shift(const struct chain_problem *b, const struct node *n) {
-    bool is = false;
-    for (int i = n->id + 1; node_is_op(n, O_SUB) && i < b->w.g->n_nodes; i++) {
-        const struct node *e = b->w.g->nodes[i];
-        bool reads = false;
-        for (int k = 0; k < e->n_args; k++) reads |= e->args[k] == n;
-        if (reads && !is_shifted(b, e)) return false;
-        is |= reads;
-    }
-    return is;
-}
-
-/* Computes n if it is such an exponential, or divides by a sum of them, which first contractions do not make either. */
-static bool emit_in_short(struct chain_problem *b, struct scope *p, const struct node *n) {
-    bool is_exp = is_shifted(b, n);
-    const struct node *of = is_exp ? n->args[0] : n;
-    if (!is_exp && (!node_is_op(n, O_DIV) || n->dtype != FX_F32 || b->x->second.b_dtype == FX_F32 ||
-                       chain_is_of_products(b->r, n->args[1]) || !chain_has_reciprocal(b->w.g, n->args[1])))
-        return false;
-    const char *x = value_at(&b->w, p, of->args[0]), *y = value_at(&b->w, p, of->args[1]);
-    p->text[n->id] = emit_local(b->w.names, n);
-    value_line(&b->w, is_exp ? "const float %s = fx_chain_exp(%s, %s);%s" : "const float %s = %s * fx_rcp_approx(%s);%s",
-        p->text[n->id], x, y, value_comment(b->w.g, n));
-    return true;
-}
-
 /* Computes what the pass needs of an element, operands first and each once, so that no chain of them is walked deep. */
 static void emit_needed(struct chain_problem *b, struct scope *p, int pass, bool *late) {
     const struct graph *g = b->w.g;
@@ -414,23 +373,19 @@ static void emit_needed(struct chain_problem *b, struct scope *p, int pass, bool
     if (over->keeps)
         for (int k = 0; k < b->x->n_exps; k++)
             if (chain_is_online(b->x, k, pass)) p->text[b->x->exps[k].x->id] = "acc[0][v]";
-    if (!over->keeps) emit_loose(b, p, pass);
+    if (!over->keeps) emit_chain_loose(b, p, pass);
     for (int i = 0; i < g->n_nodes; i++) {
         struct node *n = g->nodes[i];
         if (!over->sums[i] || !b->x->is_element[i] || b->x->is_along[i] || p->text[i]) continue;
         for (int k = 0; k < b->x->n_exps; k++) {
             if (b->x->exps[k].e != n || !chain_is_online(b->x, k, pass)) continue;
-            const char *x = value_at(&b->w, p, b->x->exps[k].x);
-            p->text[i] = emit_local(b->w.names, n);
-            value_line(&b->w,
-                n->op == O_EXP2 ? "const float %s = fx_exp2_approx(%s - a.%s);%s"
-                                : "const float %s = fx_chain_exp(%s, a.%s);%s",
-                p->text[i], x, b->shift[k], value_comment(b->w.g, n));
+            emit_chain_exp(b, p, k, value_at(&b->w, p, b->x->exps[k].x));
         }
+        if (is_last && n == b->x->outer_product) p->text[i] = value_at(&b->w, p, b->x->outer_scaled);
         if (p->text[i]) continue;
         late[i] = is_last && chain_undeferred(b->x, n) >= 0;
         for (int k = 0; k < n->n_args && n->kind == N_OP; k++) late[i] |= late[n->args[k]->id];
-        if (!late[i] && !is_shift(b, n) && !emit_in_short(b, p, n)) value_at(&b->w, p, n);
+        if (!late[i] && !chain_is_part(b, over, n) && !emit_chain_in_short(b, p, over, n)) value_at(&b->w, p, n);
     }
 }
 
@@ -440,7 +395,7 @@ static void emit_fold(struct chain_problem *b, int pass) {
     bool *late = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
     for (int i = 0; i < b->x->n_limits; i++) takes_limits |= over->sums[b->x->limits[i].condition->id];
     value_open_function(&b->w,
-        "  template <int N, bool%s = true> FX_DEVICE void fold(fx_chain_pass<%d>, sums%d &a, float "
+        "  template <int N, bool%s = true> FX_DEVICE void fold(fx_chain_pass<%d> pass, sums%d &a, float "
         "(&acc)[INNER_SUMS][N], const results &r, const values &q, const along (&u)[N], int batch, int m, int t, int "
         "n_valid) const",
         takes_limits ? " IS_CUT" : "", pass, pass);
@@ -523,7 +478,8 @@ void emit_chain_sum(struct values *w, struct scope *p, const struct launch *l, c
                                     ? "%s * (1.0f / %s)" : "%s / %s", sum, by);
     }
     p->text[id] = acc;
-    if (x->outer_exp < 0) return;
+    if (x->outer_factor) sum = arena_printf(a, "%s * %s", sum, value_at(w, p, x->outer_factor));
+    if (x->outer_exp < 0 && !x->outer_factor) return;
     p->text[id] = place ? place : emit_local(w->names, n);
     value_line(
         w, "%s%s = %s%s;", place ? "" : "const float ", p->text[id], x->n_deferred ? "t() == 0 ? 0.0f : " : "", sum);
@@ -585,12 +541,14 @@ static void emit_shapes(struct chain_problem *b) {
 }
 
 static void emit_flags(struct chain_problem *b) {
-    struct buf finds, keep, prepared;
+    struct buf finds, keep, prepared, waits;
     buf_init(&finds, arena(b));
+    buf_init(&waits, arena(b));
     buf_init(&keep, arena(b));
     buf_init(&prepared, arena(b));
     for (int w = 0; w < b->x->n_passes; w++) {
         const struct chain_pass *over = pass_of(b, w);
+        buf_printf(&waits, "%s%s", w ? ", " : "", chain_factored(b, w) ? "true" : "false");
         buf_printf(&finds, "%s%s", w ? ", " : "", over->n_maxima ? "true" : "false");
         buf_printf(&prepared, "%s%s", w ? ", " : "", over->n_values || (w == 0 && b->x->n_limits) ? "true" : "false");
         buf_printf(&keep, "%s%s", w ? ", " : "", over->keeps ? "true" : "false");
@@ -601,6 +559,10 @@ static void emit_flags(struct chain_problem *b) {
         "  static constexpr bool FINDS_MAXIMA[PASSES] = {%s}, KEEPS[PASSES] = {%s};  // whether a pass finds maxima "
         "first, and leaves what they were found in",
         finds.s, keep.s);
+    buf_line(b->w.out,
+        "  static constexpr bool FACTORED[PASSES] = {%s};  // whether its elements want a factor, which maxima and "
+        "exponents take in their place",
+        waits.s);
     buf_line(b->w.out,
         "  static constexpr bool PREPARES[PASSES] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
@@ -629,6 +591,7 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
         emit_prepare(&b, pass);
         emit_identities(&b, pass);
         if (over->n_maxima) {
+            emit_factor(&b, pass);
             emit_find_maxima(&b, pass);
             emit_combine(&b, pass, "maxima", over->maxima, over->n_maxima);
             emit_rescale(&b, pass);

@@ -21,6 +21,12 @@ FX_DEVICE float fx_chain_unit(float shift) { return fabsf(shift) < 1.7e38f ? 1.4
 // fx_chain_exp: exp(x - shift); the shift's multiple is rounded once for all elements, so that it cancels where sums of them are divided
 FX_DEVICE float fx_chain_exp(float x, float shift) { return fx_exp2_approx(fmaf(x, fx_chain_unit(shift), -(shift * fx_chain_unit(shift)))); }
 
+// fx_chain_late: a factor of elements that maxima and exponents take in their place, by which no order and no infinity changes; or 1: elements are multiplied
+FX_DEVICE float fx_chain_late(float factor) { return factor >= 1e-30f && factor <= 1e30f ? factor : 1.0f; }
+
+// fx_chain_exp_of: exp(x * factor - shift)
+FX_DEVICE float fx_chain_exp_of(float x, float factor, float shift) { return fx_exp2_approx(fmaf(x, factor * fx_chain_unit(shift), -(shift * fx_chain_unit(shift)))); }
+
 // fx_chain_tanh: within 2^-21, by one exponential and one reciprocal; fx_tanh is exact near 0, too
 FX_DEVICE float fx_chain_tanh(float x) { return fmaf(-2.0f, fx_rcp_approx(fx_exp2_approx(2.8853900818f * x) + 1.0f), 1.0f); }
 
@@ -252,6 +258,12 @@ struct fx_chain_block {
 #pragma unroll 1
         for (int i = begin; i < begin + SHARE; i += V) {
           get(x, i);
+          if constexpr (PROBLEM::FACTORED[W]) {
+            if (p.late(fx_chain_pass<W>()) != p.factor(fx_chain_pass<W>())) {
+#pragma unroll
+              for (int v = 0; v < V; ++v) x[0][v] *= p.factor(fx_chain_pass<W>());
+            }
+          }
           prepare_along(u, t + i);
           p.find_maxima(fx_chain_pass<W>(), maxima, x, r, q, u, at.batch, at.m + row, t + i, WHOLE ? V : p.t() - t - i);
           if constexpr (PROBLEM::KEEPS[W]) {
@@ -260,6 +272,7 @@ struct fx_chain_block {
           }
         }
       }
+      if constexpr (PROBLEM::FACTORED[W]) p.multiply(fx_chain_pass<W>(), maxima);
 #pragma unroll
       for (int mask = 1; mask < LANES; mask *= 2) p.combine(fx_chain_pass<W>(), maxima, fx_from_lane_xor(maxima, mask));
       const float scale = p.rescale(fx_chain_pass<W>(), sums, maxima, r, q);

@@ -63,7 +63,7 @@ struct fx_wgmma_chain {
   static constexpr int B = A_BYTES, C = B + STAGES * b_stages::STAGE_BYTES, STAGING = C + STAGES * c_stages::STAGE_BYTES;
   static constexpr int BARRIERS = STAGING + CONSUMERS * 4 * STAGING_BYTES, A_BARRIERS = BARRIERS, WORK_BARRIERS = A_BARRIERS + CONSUMERS * 16, B_BARRIERS = WORK_BARRIERS + 32;
   static constexpr int C_BARRIERS = B_BARRIERS + STAGES * 16, WORK = C_BARRIERS + STAGES * 16, WORK_WORDS = 12, ROWS = WORK + (2 * WORK_WORDS + 8) * 4, SHARED_BYTES = ROWS;
-  static constexpr int PRODUCER_REGISTERS = HAS_ROOM ? 40 : 24, CONSUMER_REGISTERS = CONSUMERS == 3 ? 160 : HAS_ROOM ? 232 : 240;
+  static constexpr int PRODUCER_REGISTERS = HAS_ROOM ? 40 : CONSUMERS == 3 ? 32 : 24, CONSUMER_REGISTERS = CONSUMERS == 3 ? 160 : HAS_ROOM ? 232 : 240;
   static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= THREADS / 128 * (65536 / THREADS / 8 * 8), "who takes registers would wait forever");
   static_assert(BK % 64 == 0 && BT % 64 == 0 && BN % 64 == 0 && (CONSUMERS == 2 || CONSUMERS == 3), "no such tile");
 };
@@ -262,6 +262,12 @@ struct fx_chain_rows {
     const int first = t0 + threadIdx.x % 4 * 2;
     along u[2];
     if constexpr (PROBLEM::FINDS_MAXIMA[W]) {
+      if constexpr (PROBLEM::FACTORED[W]) {
+        if (p.late(pass) != p.factor(pass)) {
+#pragma unroll
+          for (int i = 0; i < BT / 2; ++i) s[0][i] *= p.factor(pass);
+        }
+      }
       decltype(p.maxima(pass)) maxima[2] = {p.maxima(pass), p.maxima(pass)};
 #pragma unroll
       for (int i = 0; i < BT / 4; ++i) {
@@ -274,6 +280,7 @@ struct fx_chain_rows {
       }
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
+        if constexpr (PROBLEM::FACTORED[W]) p.multiply(pass, maxima[h]);
 #pragma unroll
         for (int mask = 1; mask < 4; mask *= 2) p.combine(pass, maxima[h], fx_from_lane_xor(maxima[h], mask));
         scale[h] = p.rescale(pass, sums[h], maxima[h], r[h], q[h]);
@@ -379,7 +386,7 @@ struct fx_chain_consumer {
     typedef fx_chain_first<PROBLEM, J> first;
     typedef fx_wgmma_operand<first::a::LAYOUT> rows_of_a;
     typedef fx_wgmma_operand<first::b::LAYOUT> rows_of_b;
-    const unsigned long long x = rows_of_a::at(fx_shared(fx_smem()) + (first::A * (ENGINE::BK / 64) * CONSUMERS + number) * BOX),
+    const unsigned long long x = rows_of_a::at(fx_shared(fx_smem()) + (first::A * (ENGINE::BK / 64) * CONSUMERS + anew()) * BOX),
                              y = rows_of_b::at(b.address() + J * (ENGINE::BK / 64) * (BT / 64) * BOX);
 #pragma unroll
     for (int step = 0; step < ENGINE::BK / 16; ++step)

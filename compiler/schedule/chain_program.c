@@ -540,6 +540,7 @@ struct chain *chain_analyse(
     place_outer(g, x);
     find_online(x);
     find_passes(g, p, r, x);
+    chain_find_factors(g, x);
     chain_find_along(g, p, r, x);
     chain_find_limits(g, r, x);
     x->result_words = count_words(x);

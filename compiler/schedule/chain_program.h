@@ -13,6 +13,8 @@ struct shifted_exp { /* e = exp(x - shift), the shift made of the maximum of x's
     bool is_raised; /* the shift is the larger one of the maximum and other values of the row */
     bool is_online; /* sums of the pass that finds the maximum, or D, are made of it: it is shifted by the maximum so
                        far, and they are rescaled with it */
+    struct node *product, *factor, *scaled; /* x is made of product = scaled * factor, but not multiplied: maxima and
+                                               exponents are (chain_factor.c); NULL */
 };
 
 struct chain_pass { /* over the intermediate */
@@ -62,6 +64,8 @@ struct chain {
     int n_exps;
     struct shifted_exp exps[MAX_EXPS];
     int outer_exp;            /* the one by which D is scaled, or -1 */
+    struct node *outer_product, *outer_factor, *outer_scaled; /* the intermediate is made of product = scaled * factor,
+                                                                 but D is multiplied (chain_factor.c); NULL */
     int n_deferred;
     struct deferred deferred[MAX_DEFERRED];
     int twin_sum, twin_columns[2]; /* of the first of two chains of one launch: which first contraction is the other
@@ -80,6 +84,8 @@ struct chain *chain_analyse(
     const struct graph *g, const struct partition *p, const struct group *r, const char **why_not);
 /* Finds where rows begin and end (chain_limits.c). */
 void chain_find_limits(const struct graph *g, const struct group *r, struct chain *x);
+/* Finds factors of elements that maxima and exponents take in their place (chain_factor.c). */
+void chain_find_factors(const struct graph *g, struct chain *x);
 /* Finds what elements read that is the same for all rows (chain_along.c). */
 void chain_find_along(const struct graph *g, const struct partition *p, const struct group *r, struct chain *x);
 /* The reduction ends in the pass. */

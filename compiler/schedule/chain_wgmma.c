@@ -62,16 +62,18 @@ static int smem_bytes(const struct chain_wgmma_tile *e, const struct chain *x) {
     return (a + e->stages * (b + c)) * BOX_BYTES + staging + barriers + words + rows;
 }
 
-/* What the producer and the scheduler spill, or who has so many sums, is read once a tile; three consumers spill what
- * they use for each block. */
-static int most_local(const struct chain_wgmma_tile *e) { return e->consumers > 2 ? 0 : e->bn > 128 ? 192 : 128; }
+/* What the producer and the scheduler spill, or who has so many sums, is read once a tile; without a scheduler three
+ * consumers spill what they use for each block. */
+static int most_local(const struct chain_wgmma_tile *e, const struct chain *x) {
+    if (e->consumers > 2) return x->n_limits ? 192 : 0;
+    return e->bn > 128 ? 192 : 128;
+}
 
-/* Three consumers have no registers left for the scheduler, which rows with limits have, nor for what an epilogue
- * reads. */
+/* Three consumers have no registers left for what elements or an epilogue read. */
 static bool fits(const struct graph *g, const struct scheduled *s, const struct chain_wgmma_tile *e) {
     const struct chain *x = s->chain;
     return e->first == x->parts.n_inner && smem_bytes(e, x) <= g->cx->arch->block_shared &&
-           (e->consumers < 3 || (!x->n_limits && !s->n_loads));
+           (e->consumers < 3 || (!s->n_loads && !(x->n_limits && (x->loads_elements || x->n_along))));
 }
 
 static void add_config(const struct graph *g, struct scheduled *s, const struct chain_wgmma_tile *e, int vector) {
@@ -91,7 +93,7 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
         .min_blocks = 1,
         .smem_bytes = smem_bytes(e, s->chain),
         .vector = vector,
-        .most_local = most_local(e),
+        .most_local = most_local(e, s->chain),
         .most_k = e->bk,
         .rate = e->rate * e->bn / (e->bk + e->bn), /* schedule_chain_price multiplies by the inverse */
         .suffix = arena_printf(a, "%dx%dx%d_k%d_wgmma", rows, e->bt, e->bn, e->bk),

@@ -15,6 +15,10 @@ test causal { B=1 H=2 S=64 T=129 D=7 scale=0.2 }
 test causal { B=2 H=1 S=7 T=0 D=64 scale=0.3 tol: exact }
 test causal { B=1 H=1 S=33 T=1000 D=127 scale=0.3 init: integers(-3,3) }
 test causal { B=2 H=1 S=400 T=500 D=128 scale=0.1 }
+# factors that turn the order of scores round, or leave none
+test causal { B=1 H=1 S=140 T=300 D=64 scale=-0.3 }
+test causal { B=1 H=2 S=65 T=70 D=128 scale=0 }
+test causal { B=1 H=1 S=65 T=70 D=63 scale=-0.2 }
 test causal { B=1 H=1 S=300 T=420 D=64 scale=0.1 v.init: outlier(0,100000) }
 test causal { B=3 H=1 S=300 T=420 D=64 scale=0.1 v.init: outlier(0,100000) }
 

@@ -76,6 +76,35 @@ static const struct {
     {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], w: bf16[T]) -> o: bf16[S,N]" REQUIRED
      "{ s = where(idx(T) <= idx(S), q @ k, -inf)\n o = (softmax[T](s) * w) @ v }",
         {"PASSES = 1;", "LIMITS = false"}},
+    /* factors that maxima and exponents take: one that is given, by which first contractions are multiplied where it is
+     * no plain one, and constants above 0; not what makes another order, or is added to */
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](where(idx(T) <= idx(S), c * (q @ k), -inf)) @ v }",
+        {"FACTORED[PASSES] = {true}", "    return c_;", "where_ = within_ ? acc[0][v] : ", "fx_chain_exp_of(acc[0][v], late(pass), a."}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](tanh((q @ k) * c) * 30) @ v }",
+        {"FACTORED[PASSES] = {true}", "    return 3e+01f;", "fx_chain_exp_of(acc[0][v], late(pass), a."}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](tanh(q @ k) * c) @ v }",
+        {"FACTORED[PASSES] = {false}"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](where(idx(T) <= idx(S), (q @ k) * -0.5, -inf)) @ v }",
+        {"FACTORED[PASSES] = {false}"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32[S]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](where(idx(T) <= idx(S), (q @ k) * c, -inf)) @ v }",
+        {"FACTORED[PASSES] = {false}"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](where(idx(T) <= idx(S), (q @ k) * c, -9)) @ v }",
+        {"FACTORED[PASSES] = {false}"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> (o: f16[S,N], t: f32[S])" REQUIRED
+     "{ s = (q @ k) * c\n o = softmax[T](s) @ v\n t = sum[T](s) }",
+        {"FACTORED[PASSES] = {false}"}},
+    /* factors ahead of a shift that is stored, and of a result that is rounded to bf16 on the way */
+    {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], c: f32) -> (o: bf16[S,N], l: f32[S])"
+     "{ s = where(idx(T) <= idx(S), (q @ k) * c, -inf)\n o = softmax[T](s) @ v\n l = logsumexp[T](s) }\n"
+     "kernel g = grad(f, wrt: q, k, v, saved: o, l)",
+        {"fx_chain_exp_of(acc[1][v], c_, q.", "fx_chain_exp_of(acc[1][v], c_, u[v].", "exp_2_ = within_ ? exp_ : 0.0f;",
+            "dq_out[v] = acc[0][v] * c_;", "dk_out[v] = acc[0][v] * c_;"}},
     {"kernel f(x: f32[M,K], w: f32[K,H], v: f32[H,N]) -> y: f32[M,N]" REQUIRED "{ y = relu(x @ w) @ v }",
         {"PASSES = 1;", "FINDS_MAXIMA[PASSES] = {false}", "SCALED = false, STORES_ROWS = false", "fx_chain_simt<"}},
     /* several contractions over the intermediate: beside each other where they share a factor, else one after the

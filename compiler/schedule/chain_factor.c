@@ -1,0 +1,86 @@
+/* Factors that elements of a chain need not be multiplied by. exp(x - c), c the maximum of x's row and x = y * f, or a
+ * choice between that and -inf, with f the same for all elements and above 0, is exp(y * f - c), one multiply-add, and
+ * c is f times the maximum of y, to the bit: rounding keeps the order. An intermediate y * f that is rounded to bf16,
+ * which has the range of f32, leaves f to the result, as one rounding more or less takes no more from it.
+ *
+ * In: a chain whose passes are known. Out: of its exponentials, f and the product. */
+#include <math.h>
+
+#include "schedule/chain_program.h"
+
+/* A constant that is plain as kernels/driver_chain.cuh:fx_chain_late has it. */
+static bool is_plain(const struct node *n) { return n->kind == N_CONST && n->num >= 1e-30 && n->num <= 1e30; }
+
+static bool is_minus_infinity(const struct node *n) { return n->kind == N_CONST && isinf(n->num) && n->num < 0; }
+
+static bool is_zero(const struct node *n) { return n->kind == N_CONST && n->num == 0; }
+
+/* Whether `by` alone reads n, of what any pass computes; NULL: maxima and differences from shifts alone do. */
+static bool is_read_by(const struct graph *g, const struct chain *x, const struct node *n, const struct node *by) {
+    for (int i = n->id + 1; i < g->n_nodes; i++) {
+        const struct node *reader = g->nodes[i];
+        bool reads = false, is_shifting = reader == by;
+        for (int k = 0; k < reader->n_args; k++) reads |= reader->args[k] == n;
+        for (int k = 0; k < x->n_exps && !by; k++)
+            is_shifting |= x->exps[k].x == n && (reader == x->exps[k].maximum || reader == x->exps[k].e->args[0]);
+        if (reads && !is_shifting) return false;
+    }
+    return true;
+}
+
+/* The product that exponential k is taken of, if it is one with a factor that may wait: one that the kernel is given
+ * only where the driver can multiply in its place, first contractions themselves. */
+static struct node *find_product(const struct graph *g, const struct chain *x, const struct shifted_exp *e, int *side) {
+    struct node *n = e->x;
+    if (!is_read_by(g, x, n, NULL)) return NULL;
+    if (node_is_op(n, O_WHERE)) {
+        int other = is_minus_infinity(n->args[2]) ? 1 : is_minus_infinity(n->args[1]) ? 2 : 0;
+        if (!other || !is_read_by(g, x, n->args[other], n)) return NULL;
+        n = n->args[other];
+    }
+    if (!node_is_op(n, O_MUL) || n->dtype != FX_F32) return NULL;
+    for (*side = 0; *side < 2; ++*side) {
+        const struct node *by = n->args[*side], *of = n->args[1 - *side];
+        bool is_scalar = by->kind == N_SCALAR && by->dtype == FX_F32;
+        if (is_plain(by) || (is_scalar && x->parts.n_inner == 1 && of == x->parts.inner[0])) return n;
+    }
+    return NULL;
+}
+
+/* Whether of what the intermediate is made of `by` alone, or nothing, reads n. */
+static bool is_made_into(const struct graph *g, const struct chain *x, const struct node *n, const struct node *by) {
+    const bool *needed = x->passes[x->n_passes - 1].sums;
+    for (int i = n->id + 1; i < g->n_nodes; i++)
+        for (int k = 0; k < g->nodes[i]->n_args && needed[i]; k++)
+            if (g->nodes[i]->args[k] == n && g->nodes[i] != by) return false;
+    return true;
+}
+
+/* The scalar that the intermediate, or what it chooses in place of 0, is multiplied by. */
+static void find_outer(const struct graph *g, struct chain *x) {
+    struct node *n = x->parts.intermediate;
+    if (x->outer_exp >= 0 || x->parts.n_steps || x->second.b_dtype != FX_BF16 || !is_made_into(g, x, n, NULL)) return;
+    if (node_is_op(n, O_WHERE)) {
+        int other = is_zero(n->args[2]) ? 1 : is_zero(n->args[1]) ? 2 : 0;
+        if (!other || !is_made_into(g, x, n->args[other], n)) return;
+        n = n->args[other];
+    }
+    for (int side = 0; node_is_op(n, O_MUL) && n->dtype == FX_F32 && side < 2; side++) {
+        if (n->args[side]->kind != N_SCALAR || n->args[side]->dtype != FX_F32) continue;
+        x->outer_product = n, x->outer_factor = n->args[side], x->outer_scaled = n->args[1 - side];
+        return;
+    }
+}
+
+void chain_find_factors(const struct graph *g, struct chain *x) {
+    find_outer(g, x);
+    for (int k = 0; k < x->n_exps; k++) {
+        struct shifted_exp *e = &x->exps[k];
+        const struct chain_pass *pass = &x->passes[e->pass];
+        int side;
+        if (!e->is_online || e->is_raised || !pass->keeps || pass->n_maxima != 1 || e->maximum->reduction != RED_MAX)
+            continue;
+        e->product = find_product(g, x, e, &side);
+        if (e->product) e->factor = e->product->args[side], e->scaled = e->product->args[1 - side];
+    }
+}
