@@ -177,6 +177,12 @@ static const struct {
     {"kernel t(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,E], g: bf16[B,S,E]) -> y: bf16[B,S,E] {\n"
      "  y = (softmax[T](where(idx(T) <= idx(S), q @[D] k, -inf)) @[T] v) * sigmoid(g)\n}",
         160},
+    {"kernel t(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,E], c: f32) -> y: bf16[B,S,E] {\n"
+     "  y = softmax[T]((q @[D] k) * c) @[T] v\n}",
+        0},
+    {"kernel t(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,E], c: f32) -> y: bf16[B,S,E] {\n"
+     "  y = softmax[T](where(idx(T) <= idx(S), (q @[D] k) * c, -inf)) @[T] v\n}",
+        192},
 };
 
 /* No entry on wgmma is passed over. */
