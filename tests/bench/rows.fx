@@ -20,3 +20,4 @@ kernel rowsum(x: bf16[M,N]) -> y: f32[M] { y = sum[N](f32(x)) }
 kernel amr(x: f32[M,N], y: f32[M,N], z: f32[M,N]) -> o: f32[M,N] { o = relu((x + y) * z) }
 kernel outer(x: bf16[M], y: bf16[N]) -> z: bf16[M,N] { z = relu(x * y) }
 kernel cumrow(x: f32[M,N]) -> y: f32[M,N] { y = cumsum[N](x) }
+kernel outer_bwd(x: bf16[M,N], y: bf16[N], d: bf16[M,N]) -> dx: bf16[M,N] { dx = where(x * y > 0, d * y, 0) }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Rows and bytes: kernels bound by memory beside a copy of as many bytes, and beside PyTorch: rows.py [-a | -w WORKERS] [SECONDS [KERNEL...]], -a leaving PyTorch out, on a machine with a GPU and build/libfx.so.
 
-Output: a JSON line a case: microseconds of ours, of a copy of as many bytes, of eager and compiled PyTorch; share, the copy's over ours; ratio, the best peer's over ours. Every element is compared with
-float64. Other processes run torch.compile ahead; a case says what was not ready.
+Output: a JSON line a case: microseconds of ours, of a copy of as many bytes, of eager and compiled PyTorch, for few rows of the fastest of by_hand.cu where nvcc is found; share, the copy's over ours; ratio, the
+best peer's over ours. Every element is compared with float64. Other processes run torch.compile ahead; a case says what was not ready. The kernel `sweep` is amr at many extents.
 """
+import ctypes
 import json
 import math
 import os
@@ -75,18 +76,47 @@ CASES = [
     ("rmsres", dict(M=16384, D=8192), rmsres, False),
     ("silumul", dict(M=8192, N=8192), lambda x, u: F.silu(x) * u, True),
     ("outer", dict(M=8192, N=8192), lambda x, y: F.relu(x[:, None] * y), True),
+    ("outer_bwd", dict(M=8192, N=8192), lambda x, y, d: torch.where(x * y > 0, d * y, 0), True),
     ("cumrow", dict(M=16, N=1 << 20), lambda x: x.cumsum(1), True),
     ("cumrow", dict(M=4096, N=4096), lambda x: x.cumsum(1), True),
 ]
 for m, n in (8192, 8192), (1024, 65536), (65536, 1024):
-    CASES += [("sm", dict(M=m, N=n), lambda x: torch.softmax(x, -1), False), ("ln", dict(M=m, N=n), lambda x, g, b: F.layer_norm(x, (x.shape[1],), g, b), False),
-              ("rowsum", dict(M=m, N=n), lambda x: x.sum(1, dtype=WIDE(x.dtype, torch.float32)), False)]
+    CASES += [("sm", dict(M=m, N=n), lambda x: torch.softmax(x, -1), True), ("ln", dict(M=m, N=n), lambda x, g, b: F.layer_norm(x, (x.shape[1],), g, b), True),
+              ("rowsum", dict(M=m, N=n), lambda x: x.sum(1, dtype=WIDE(x.dtype, torch.float32)), True)]
 for m, n in (4, 4), (128, 512), (1024, 64), (16384, 64), (8192, 512), (65536, 512), (262144, 4), (262144, 1024):
     CASES.append(("amr", dict(M=m, N=n), lambda x, y, z: F.relu((x + y) * z), True))
 for m in 1, 4, 16:
     for n in 4096, 14336:
         CASES += [("rmsres", dict(M=m, D=n), rmsres, True), ("sm", dict(M=m, N=n), lambda x: torch.softmax(x, -1), True),
                   ("q_token", dict(M=m, N=n), lambda x: quantised(x, x.shape[1], 1e-12, 127, torch.int8), True), ("silumul", dict(M=m, N=n), lambda x, u: F.silu(x) * u, True)]
+SWEEP = [("amr", dict(M=m, N=n), lambda x, y, z: F.relu((x + y) * z), True) for m in (4, 32, 256, 2048, 16384, 65536, 262144) for n in (4, 16, 64, 256, 1024)]
+BY_HAND = {"rmsres": 0, "sm": 1, "q_token": 2, "silumul": 3}
+THREADS = {3: (64, 128, 256, 65, 129, 257)}  # of odd numbers, 4 bytes a thread
+
+
+def by_hand():
+    """What calls kernel number k of by_hand.cu by blocks of t threads, or None where it could not be built."""
+    out = pathlib.Path("/tmp/by_hand.so")
+    try:
+        subprocess.run(["nvcc", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC", "-o", out, HERE / "by_hand.cu"], check=True)
+        lib = ctypes.CDLL(out)
+    except (OSError, subprocess.CalledProcessError) as e:
+        return print("by hand:", repr(e)[:200])
+
+    def call(k, t, tensors, m, n):
+        p = (ctypes.c_void_p * len(tensors))(*[x.data_ptr() for x in tensors])
+        return lib.by_hand(k, t, p, ctypes.c_int64(m), ctypes.c_int64(n), ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+
+    return call
+
+
+def hands(call, name, extents):
+    """The ways in which it was written by hand: functions of a set of tensors, those for the outputs last."""
+    m, n = extents["M"], extents.get("N", extents.get("D"))
+    if not call or name not in BY_HAND or m > 16:
+        return {}
+    k = BY_HAND[name]
+    return {f"hand{t}": (lambda tensors, t=t: call(k, t, tensors, m, n)) for t in THREADS.get(k, (256, 512, 1024)) if k == 3 or n <= t * 32}
 
 
 class Rows(Bench):
@@ -126,7 +156,7 @@ def main():
     if args[:1] == ["--warm"]:
         mine, args = int(args[1]), args[2:]
     seconds, only = float(args[0]) if args else 300, args[1:]
-    cases = [c for c in CASES if not only or c[0] in only]
+    cases = [c for c in CASES if not only or c[0] in only] + (SWEEP if "sweep" in only else [])
     compiled = [c for c in cases if c[3]]
     bench = Rows(HERE.parents[1], deadline=seconds)
     if mine >= 0:
@@ -143,6 +173,7 @@ def main():
         except subprocess.TimeoutExpired:
             p.kill()
             print("torch.compile: not all were ready", flush=True)
+    call = None if is_alone else by_hand()
     print(f"ready after {time.time() - started:.0f} s", flush=True)
     for (name, extents, f, is_compiled), k in zip(cases, kernels):
         if time.time() > bench.end:
@@ -150,7 +181,7 @@ def main():
             break
         try:
             k = k.result()
-            line = measured(bench, k, f, compiled=is_compiled and not is_alone, peers=not is_alone)
+            line = measured(bench, k, f, compiled=is_compiled and not is_alone, peers=not is_alone, others=hands(call, name, extents))
             if "ratio" in line:
                 bench.ratios.append(line["ratio"])
         except Exception as e:
