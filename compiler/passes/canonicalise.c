@@ -139,6 +139,60 @@ static struct node *where_decided(struct rewrite *w, struct node *n) {
     return taken && nodes_same_axes(taken->axes, taken->n_axes, n->axes, n->n_axes) ? taken : NULL;
 }
 
+/* ---- remainders ---- */
+
+enum { MOST_FACTOR = 1 << 20, MOST_TERMS = 8 }; /* of indices: nothing wraps */
+
+/* What is left of position n, of so many terms at most, without multiples of c; NULL: nothing. *fits: n is made of
+ * indices and small numbers. */
+static struct node *residue(struct rewrite *w, struct node *n, int64_t c, int terms, bool *fits) {
+    *fits &= n->dtype == FX_I64 && terms > 0;
+    if (!*fits || n->kind == N_INDEX) return n;
+    if (n->kind == N_CONST) {
+        const int64_t rest = n->integer % c;
+        *fits &= n->integer >= 0 && n->integer < MOST_FACTOR;
+        return rest == n->integer ? n : rest ? build_integer(w->g, FX_I64, rest, n) : NULL;
+    }
+    if (node_is_op(n, O_ADD)) {
+        struct node *a = residue(w, n->args[0], c, terms / 2, fits), *b = residue(w, n->args[1], c, terms / 2, fits);
+        if (!*fits || (a == n->args[0] && b == n->args[1])) return n;
+        return a && b ? build_op(w->g, O_ADD, a, b, NULL, n) : a ? a : b;
+    }
+    const bool is_multiple = is_op_by_const(n, O_MUL) && n->args[1]->integer > 0 &&
+                             n->args[1]->integer < MOST_FACTOR && n->args[0]->kind == N_INDEX;
+    *fits &= is_multiple;
+    return is_multiple && n->args[1]->integer % c == 0 ? NULL : n;
+}
+
+/* The remainder that a choice asks for, without what it does not depend on; the choice keeps its axes. */
+static struct node *where_residue(struct rewrite *w, struct node *n) {
+    if (!node_is_op(n, O_WHERE) || n->args[0]->kind != N_OP || n->args[0]->n_args != 2) return NULL;
+    const struct node *asked = n->args[0], *mod = asked->args[0];
+    if (op_info[asked->op].rule != RULE_COMPARE || asked->args[1]->kind != N_CONST || !is_op_by_const(mod, O_MOD) ||
+        mod->dtype != FX_I64 || mod->args[1]->integer < 2)
+        return NULL;
+    const int64_t c = mod->args[1]->integer;
+    bool fits = true;
+    struct node *rest = residue(w, mod->args[0], c, MOST_TERMS, &fits);
+    if (!fits || rest == mod->args[0]) return NULL;
+    struct node *left = rest ? build_op(w->g, O_MOD, rest, mod->args[1], NULL, mod)
+                             : build_integer(w->g, FX_I64, 0, mod),
+                *condition = build_op(w->g, asked->op, left, asked->args[1], NULL, asked);
+    const struct node *to = build_op(w->g, O_WHERE, condition, n->args[1], n->args[2], n);
+    if (!nodes_same_axes(to->axes, to->n_axes, n->axes, n->n_axes)) return NULL;
+    n->args[0] = condition;
+    return n;
+}
+
+/* An index of no more elements than it is divided by. */
+static struct node *mod_of_index(struct rewrite *w, struct node *n) {
+    if (!is_op_by_const(n, O_MOD) || n->args[0]->kind != N_INDEX) return NULL;
+    const int64_t extent = w->g->kernel->axes[n->args[0]->axis].extent;
+    return extent >= 0 && extent <= n->args[1]->integer ? n->args[0] : NULL;
+}
+
+/* ---- choices ---- */
+
 enum { MAX_CONJUNCTS = 8, MAX_BELOW = 8 }; /* levels of conditions joined, of operations below a choice */
 
 struct assumption { /* what is known of conditions where one operand of a choice is taken */
@@ -255,6 +309,8 @@ static const struct {
     RULE(small_power, "x ** 2 -> x * x, x ** 3 -> x * x * x"),
     RULE(same_operands, "max(x, x) -> x"),
     RULE(where_decided, "where(true, x, y) -> x, where(c, x, x) -> x"),
+    RULE(where_residue, "where((p * 2 + q) % 2 == 0, x, y) -> where(q % 2 == 0, x, y), p and q indices, where x or y has p's"),
+    RULE(mod_of_index, "q % 4 -> q, an index of up to 4 elements"),
     RULE(where_within, "where(c, f(where(c, x, y)), z) -> where(c, f(x), z)"),
     RULE(where_number, "where(c, 1, 0) -> i32(c)"),
     RULE(round_twice, "bf16(bf16(x)) -> bf16(x)"),

@@ -1005,6 +1005,10 @@ static const struct {
     {"where(false, x, y)", "y"},
     {"where(x < y, x, x)", "x"},
     {"where(x < y, x, y)", "(WHERE (LT x y) x y)"}, /* where_decided */
+    {"where((idx(M) * 2 + 1) % 2 == 0, x, y)", "y"},
+    {"where((2 * idx(M) + 6) % 4 // 2 == 0, x, y)", NULL}, /* where_residue */
+    {"where((idx(M) * 4 + 6) % 4 == 2, x, y)", "x"},
+    {"where((idx(M) * 3 + 1) % 2 == 0, x, y)", NULL},
     {"where(true, s, x)", "(WHERE 1 s x)"},
     {"where(x < 1, s, s)", "(WHERE (LT x 1) s s)"}, /* the value would lose its axis */
     {"x * where(x < y, 1, 0)", "(MUL x (f32 (LT x y)))"},
