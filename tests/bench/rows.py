@@ -112,9 +112,9 @@ def by_hand():
 
 def hands(call, name, extents):
     """The ways in which it was written by hand: functions of a set of tensors, those for the outputs last."""
-    m, n = extents["M"], extents.get("N", extents.get("D"))
-    if not call or name not in BY_HAND or m > 16:
+    if not call or name not in BY_HAND or extents["M"] > 16:
         return {}
+    m, n = extents["M"], extents.get("N", extents.get("D"))
     k = BY_HAND[name]
     return {f"hand{t}": (lambda tensors, t=t: call(k, t, tensors, m, n)) for t in THREADS.get(k, (256, 512, 1024)) if k == 3 or n <= t * 32}
 
