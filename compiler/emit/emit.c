@@ -206,8 +206,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
         buf_printf(out, "  fx_row_part<%d, %d, %s>(%s<%s>", s->row->stages[s->pass].pass, s->row->stages[s->pass].scan,
             f->engine, l->struct_name, index);
     else if (s->group->is_row)
-        buf_printf(out, "  fx_row%s<%s>(%s<%s>", s->row->run ? "_runs" : f->spread ? "_cluster" : "", f->engine,
-            l->struct_name, index);
+        buf_printf(out, "  fx_row%s%s<%s>(%s<%s>", s->row->run ? "_runs" : f->spread ? "_cluster" : "",
+            f->is_turned ? "_turned" : "", f->engine, l->struct_name, index);
     else if (f->tile_m > 1)
         buf_printf(out, "  fx_pointwise_turned<%s, %s, %d%s>(%s<%s>", f->engine, aligned, f->tile_m, threads,
             l->struct_name, index);

@@ -230,13 +230,21 @@ static void emit_scans_type(struct rows *b) {
 
 /* ---- reading ---- */
 
+static bool is_of_rows(const struct rows *b, const struct tensor *t) {
+    for (int i = 0; i < t->n_axes; i++)
+        if (axes_have(b->x->rows.axes, b->x->rows.n, t->axes[i])) return true;
+    return false;
+}
+
 static void emit_fetch(struct rows *b, const char *name, const char *type, const char *var, const struct tensor *list,
-    int n, bool has_kept) {
+    int n, bool has_kept, bool is_again) {
     if (!n && !(has_kept && b->x->n_kept)) return;
     value_open_function(
         &b->w, "  template <int V> FX_DEVICE void %s(%s<V> &%s, index row, index col) const", name, type, var);
     for (int i = 0; i < n; i++)
-        buf_line(b->w.out, "    fx_hold(%s.%s, %s);", var, name_of(b, &list[i]), element(b, &list[i], "row", "col"));
+        if (!is_again || is_of_rows(b, &list[i]))
+            buf_line(
+                b->w.out, "    fx_hold(%s.%s, %s);", var, name_of(b, &list[i]), element(b, &list[i], "row", "col"));
     value_close_function(&b->w);
 }
 
@@ -291,9 +299,9 @@ static void emit_fold(struct rows *b, int pass) {
         const struct node *n = b->x->passes[pass].ends[i];
         const char *term = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "a.%s", member(b, n));
         if (is_arg(n))
-            value_line(&b->w, "if (fx_first_extreme<%s>(%s, %sat, (%s)%s, %scol)) %s = %s, %sat = col;",
+            value_line(&b->w, "if (fx_next_extreme<%s>(%s, %sat, (%s)%s)) %s = %s, %sat = col;",
                 n->reduction == RED_ARGMAX ? "true" : "false", so_far, so_far, sum_type(n->args[0]->dtype), term,
-                b->l->kernel->parts ? "(long long)" : "", so_far, term, so_far);
+                so_far, term, so_far);
         else
             value_line(&b->w, "%s = %s;", so_far,
                 value_combined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
@@ -418,14 +426,40 @@ static const char *side_address(struct rows *b, const struct tensor *t) {
     return s.s;
 }
 
-static void emit_each_side(struct rows *b, const char *(*line)(struct rows *b, const struct store *s)) {
+/* Whether V sums of side s lie in memory as they are computed, so that they are one access. */
+static bool is_wide_side(struct rows *b, const struct store *s) {
+    return tensor_of_store(b->w.g, b->c->partition, s).dtype == FX_F32 &&
+           strcmp(sum_type(s->value->dtype), "float") == 0;
+}
+
+/* A line for every side, of V columns one after the other; in_memory: without those that are one access. */
+static void emit_each_side(
+    struct rows *b, bool in_memory, const char *(*line)(struct rows *b, const struct store *s)) {
+    int n = 0;
+    for (int i = 0; i < b->r->n_stores; i++)
+        n += is_side(b, &b->r->stores[i]) && !(in_memory && is_wide_side(b, &b->r->stores[i]));
+    if (!n) return;
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
     b->w.indent = 3;
     for (int i = 0; i < b->r->n_stores; i++)
-        if (is_side(b, &b->r->stores[i])) value_line(&b->w, "%s", line(b, &b->r->stores[i]));
+        if (is_side(b, &b->r->stores[i]) && !(in_memory && is_wide_side(b, &b->r->stores[i])))
+            value_line(&b->w, "%s", line(b, &b->r->stores[i]));
     b->w.indent = 2;
     buf_line(b->w.out, "    }");
+}
+
+/* Sides in memory: those that are one access each, then the others. */
+static void emit_memory_sides(struct rows *b, const char *function, bool is_load,
+    const char *(*line)(struct rows *b, const struct store *s)) {
+    for (int i = 0; i < b->r->n_stores; i++) {
+        const struct store *s = &b->r->stores[i];
+        if (!is_side(b, s) || !is_wide_side(b, s)) continue;
+        struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
+        const char *sums = arena_printf(arena(b), "a.%s", member(b, s->value)), *at = side_address(b, &t);
+        value_line(&b->w, "%s<V, true>(%s, %s, V);", function, is_load ? sums : at, is_load ? at : sums);
+    }
+    emit_each_side(b, true, line);
 }
 
 static const char *begin_side(struct rows *b, const struct store *s) {
@@ -470,19 +504,19 @@ static void emit_sides(struct rows *b) {
     value_close_function(&b->w);
     value_open_function(&b->w, "  template <int V> FX_DEVICE sides<V> no_sides() const");
     buf_line(b->w.out, "    sides<V> a;");
-    emit_each_side(b, begin_side);
+    emit_each_side(b, false, begin_side);
     buf_line(b->w.out, "    return a;");
     value_close_function(&b->w);
     value_open_function(&b->w, "  template <int V> FX_DEVICE void combine_sides(sides<V> &a, const sides<V> &b) const");
-    emit_each_side(b, combine_side);
+    emit_each_side(b, false, combine_side);
     value_close_function(&b->w);
     value_open_function(&b->w, "  template <int V> FX_DEVICE sides<V> get_sides(index run, index col) const");
     buf_line(b->w.out, "    sides<V> a;");
-    emit_each_side(b, get_side);
+    emit_memory_sides(b, "fx_load", true, get_side);
     buf_line(b->w.out, "    return a;");
     value_close_function(&b->w);
     value_open_function(&b->w, "  template <int V> FX_DEVICE void put_sides(const sides<V> &a, index run, index col) const");
-    emit_each_side(b, put_side);
+    emit_memory_sides(b, "fx_store", false, put_side);
     value_close_function(&b->w);
 }
 
@@ -645,8 +679,9 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     emit_scans_type(&b);
     if (b.x->run) emit_sides_type(&b);
     for (int pass = 0; pass < b.x->n_passes; pass++) emit_sums_type(&b, pass);
-    emit_fetch(&b, "fetch", "frag", "f", b.x->held, b.x->n_held, true);
-    emit_fetch(&b, "fetch_tail", "tail", "t", b.x->tail, b.x->n_tail, false);
+    emit_fetch(&b, "fetch", "frag", "f", b.x->held, b.x->n_held, true, false);
+    if (b.x->run) emit_fetch(&b, "fetch_again", "frag", "f", b.x->held, b.x->n_held, true, true);
+    emit_fetch(&b, "fetch_tail", "tail", "t", b.x->tail, b.x->n_tail, false, false);
     for (int pass = 0; pass <= b.x->n_passes; pass++) emit_prepare(&b, pass);
     for (int pass = 0; pass < b.x->n_passes; pass++) {
         emit_identity(&b, pass);

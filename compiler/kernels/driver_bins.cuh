@@ -6,7 +6,7 @@
    Otherwise lanes stand along the columns, V each, 32 apart, and all see the same key; warps of a team share a set, and each has the bins whose number modulo TEAM
    is its own: it lists the elements of those as it reads keys, and takes them 32 at a time. PROBLEM::ADDS_WORDS: all sums are of integers of 32 bits, whose
    order does not matter: all warps of a block add to one set.
-   UNROLL elements, or 32 times as many, are read at a time; keys one round ahead, as they say which elements are read.
+   UNROLL elements, or 32 times as many, are read at a time; keys one round ahead, as they say which elements are read, of a list 256 at once.
    PROBLEM: sums, what is added up; key(batch, n), the bin or -1; take(a, batch, n, col), what an element adds; identity, combine, store; parts() of the elements;
    workspace(), for each part a plane of every word of all sums. IS_WHOLE: there is one part, whose sums fx_bins stores. Grid: any; a round is a block for each part, tile and batch, of fx_bins_finish one for 32 sums. */
 
@@ -136,40 +136,55 @@ struct fx_bins_list {
 template <int TEAM, int V, int UNROLL, int SLOTS, class PROBLEM, class PLACE>
 FX_DEVICE void fx_bins_listed(const PROBLEM &p, const PLACE &at, unsigned *set, fx_bins_list<typename PROBLEM::index> &list, typename PROBLEM::index begin, typename PROBLEM::index end) {
   typedef typename PROBLEM::index index;
+  constexpr int KEYS = 8;  // under way at once
   const int lane = threadIdx.x % 32, member = threadIdx.x / 32 % TEAM;
-  int first = 0, count = 0, next = at.bin(p, begin + lane, end);
+  int first = 0, count = 0;
 #pragma unroll 1
-  for (index n = begin; n < end; n += 32) {
-    const int bin = next;
-    const bool is_own = bin >= 0 && bin % TEAM == member;
-    const unsigned mask = fx_ballot(is_own);
-    next = at.bin(p, n + (32 + lane), end);
-    if (is_own) {
-      const int i = (first + count + fx_count_bits(mask & ((1u << lane) - 1))) % 64;
-      list.place[i] = n + lane;
-      list.bin[i] = bin;
-    }
-    count += fx_count_bits(mask);
-    fx_warp_barrier();  // the list has what was read
-    const bool is_last = n + 32 >= end;
-#pragma unroll 1
-    while (count >= 32 || (is_last && count > 0)) {
-      const int taken = count < 32 ? count : 32;
-#pragma unroll 1
-      for (int i = 0; i < taken; i += UNROLL) {
-        index place[UNROLL];
-        int to[UNROLL];
+  for (index at_keys = begin; at_keys < end; at_keys += KEYS * 32) {
+    int bins[KEYS];  // of this warp, or -1
+    bool is_any = at_keys + KEYS * 32 >= end;
 #pragma unroll
-        for (int u = 0; u < UNROLL; ++u) {
-          to[u] = -1, place[u] = 0;
-          if (i + u < taken) to[u] = list.bin[(first + i + u) % 64], place[u] = list.place[(first + i + u) % 64];
-        }
-        fx_bins_take<V, UNROLL, SLOTS>(p, at, set, place, to);
-      }
-      first = (first + taken) % 64;
-      count -= taken;
+    for (int k = 0; k < KEYS; ++k) bins[k] = at.bin(p, at_keys + (k * 32 + lane), end);
+#pragma unroll
+    for (int k = 0; k < KEYS; ++k) {
+      if (bins[k] >= 0 && bins[k] % TEAM != member) bins[k] = -1;
+      is_any |= bins[k] >= 0;
     }
-    fx_warp_barrier();  // what follows may overwrite what was taken
+    if (fx_ballot(is_any) == 0) continue;
+#pragma unroll 1
+    for (index n = at_keys; n < end && n < at_keys + KEYS * 32; n += 32) {
+      const int bin = bins[0];
+#pragma unroll
+      for (int k = 1; k < KEYS; ++k) bins[k - 1] = bins[k];
+      const unsigned mask = fx_ballot(bin >= 0);
+      const bool is_last = n + 32 >= end;
+      if (mask == 0 && !is_last) continue;
+      if (bin >= 0) {
+        const int i = (first + count + fx_count_bits(mask & ((1u << lane) - 1))) % 64;
+        list.place[i] = n + lane;
+        list.bin[i] = bin;
+      }
+      count += fx_count_bits(mask);
+      fx_warp_barrier();  // the list has what was read
+#pragma unroll 1
+      while (count >= 32 || (is_last && count > 0)) {
+        const int taken = count < 32 ? count : 32;
+#pragma unroll 1
+        for (int i = 0; i < taken; i += UNROLL) {
+          index place[UNROLL];
+          int to[UNROLL];
+#pragma unroll
+          for (int u = 0; u < UNROLL; ++u) {
+            to[u] = -1, place[u] = 0;
+            if (i + u < taken) to[u] = list.bin[(first + i + u) % 64], place[u] = list.place[(first + i + u) % 64];
+          }
+          fx_bins_take<V, UNROLL, SLOTS>(p, at, set, place, to);
+        }
+        first = (first + taken) % 64;
+        count -= taken;
+      }
+      fx_warp_barrier();  // what follows may overwrite what was taken
+    }
   }
 }
 

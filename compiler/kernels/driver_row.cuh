@@ -75,6 +75,12 @@ FX_DEVICE bool fx_first_extreme(T x, INDEX i, T y, INDEX j) {
   return (MAX ? y > x : y < x) || (y == x && j < i);
 }
 
+// fx_next_extreme: the same of a y met behind x; i < 0 where there was no x
+template <bool MAX, class T, class INDEX>
+FX_DEVICE bool fx_next_extreme(T x, INDEX i, T y) {
+  return (i < 0) | ((x == x) & (MAX ? !(y <= x) : !(y >= x)));
+}
+
 // fx_row_sent: where the blocks of a cluster that share rows send each other sums: two memory barriers, each with its sets, in turns
 struct fx_row_sent {
   static constexpr int MOST = 8;  // blocks of a cluster
@@ -82,8 +88,8 @@ struct fx_row_sent {
   int turn, parity;
 };
 
-// fx_row_share: a thread's share of its row, or rows
-template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM, class SENT = fx_nothing>
+// fx_row_share: a thread's share of its row, or rows; TURNED: teams take turns in memory, as where V elements lie across rows
+template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM, class SENT = fx_nothing, bool TURNED = PROBLEM::ALONG_ROWS>
 struct fx_row_share {
   typedef typename PROBLEM::index index;
   typedef typename PROBLEM::template frag<V> frag;
@@ -91,9 +97,9 @@ struct fx_row_share {
   static constexpr int SUMS = ALONG_ROWS ? V : 1;                          // rows of this thread
   static constexpr int STEP = ALONG_ROWS ? 1 : V;                          // elements of a row in a chunk
   static constexpr int THREADS = LANES * ACROSS, ROWS = ACROSS * SUMS;     // of a block
-  static_assert(ALONG_ROWS || LANES <= 32 || ACROSS == 1, "more than a warp shares a row: it must be the block");
-  static constexpr int WITHIN = ACROSS < 32 && 32 % ACROSS == 0 ? LANES < 32 / ACROSS ? LANES : 32 / ACROSS : 1, GROUPS = LANES / WITHIN;  // ALONG_ROWS: lanes of a row in a warp, and such groups
-  static constexpr int SETS = ALONG_ROWS ? GROUPS * ROWS : 64;                                                                         // of sums in shared memory
+  static_assert(TURNED || LANES <= 32 || ACROSS == 1, "more than a warp shares a row: it must be the block");
+  static constexpr int WITHIN = ACROSS < 32 && 32 % ACROSS == 0 ? LANES < 32 / ACROSS ? LANES : 32 / ACROSS : 1, GROUPS = LANES / WITHIN;  // TURNED: lanes of a row in a warp, and such groups
+  static constexpr int SETS = TURNED ? GROUPS * ROWS : 64;                                                                             // of sums in shared memory
   static constexpr bool SCANS_DOWN = ALONG_ROWS && PROBLEM::SCANS > 0, AHEAD = SCANS_DOWN && !RESIDENT;
   static constexpr index ROUND = CHUNKS * LANES * STEP;                      // elements of a row that are read at once
   static constexpr bool HAS_WHOLE = !RESIDENT && PROBLEM::SCANS == 0;        // rounds of which all exist are taken by themselves
@@ -109,7 +115,7 @@ struct fx_row_share {
   typename PROBLEM::results r[SUMS];             // what is known of each row
 
   FX_DEVICE fx_row_share(const PROBLEM &problem)
-      : p(problem), cols(problem.cols()), begin(0), end(cols), part(0), lane(ALONG_ROWS ? threadIdx.x / ACROSS : threadIdx.x % LANES), team(ALONG_ROWS ? threadIdx.x % ACROSS : threadIdx.x / LANES) {}
+      : p(problem), cols(problem.cols()), begin(0), end(cols), part(0), lane(TURNED ? threadIdx.x / ACROSS : threadIdx.x % LANES), team(TURNED ? threadIdx.x % ACROSS : threadIdx.x / LANES) {}
 
   FX_DEVICE void start(index first) {
     row = first + (index)team * SUMS;
@@ -133,6 +139,14 @@ struct fx_row_share {
       to[c] = frag{};
       if constexpr (!__is_empty(frag))
         if (IS_WHOLE || has(col(first, c))) p.fetch(to[c], row, col(first, c));
+    }
+  }
+  // the chunks of another row: what all rows have in common stays
+  FX_DEVICE void fetch_again(frag (&to)[CHUNKS]) const {
+#pragma unroll
+    for (int c = 0; c < CHUNKS; ++c) {
+      if constexpr (!__is_empty(frag))
+        if (has(col(begin, c))) p.fetch_again(to[c], row, col(begin, c));
     }
   }
   // the chunks of the next round, fetched while lanes wait for each other
@@ -317,7 +331,7 @@ struct fx_row_share {
   // every lane gets what all lanes of its row hold together
   template <int P, class SUM>
   FX_DEVICE void join_lanes(SUM (&a)[SUMS]) const {
-    if constexpr (ALONG_ROWS) {
+    if constexpr (TURNED) {
       if constexpr (LANES > 1) {
 #pragma unroll
         for (int s = 0; s < SUMS; ++s) {
@@ -628,7 +642,7 @@ struct fx_row_share {
       if (RESIDENT) {
         turn(next);
         take_row(first, rows, i + ACROSS + team);
-        fetch(next.f, begin);
+        fetch_again(next.f);
         is_inside = was_inside, row = was_row;
       }
       reduce<0, RESIDENT>();
@@ -676,11 +690,10 @@ struct fx_row_share {
   }
 };
 
-// fx_row: every row of the problem
-template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
-FX_DEVICE void fx_row(const PROBLEM &p) {
+// fx_row_all: every row of the problem, by shares of this type
+template <class pass, class PROBLEM>
+FX_DEVICE void fx_row_all(const PROBLEM &p) {
   typedef typename PROBLEM::index index;
-  typedef fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM> pass;
   const index rows = p.rows();
   for (index first = (index)blockIdx.x * pass::ROWS; first < rows; first += (index)gridDim.x * pass::ROWS) {
     pass w(p);
@@ -692,11 +705,22 @@ FX_DEVICE void fx_row(const PROBLEM &p) {
   }
 }
 
-// fx_row_cluster: every row of the problem, each shared by the blocks of a cluster; the grid is that of whole rows times the blocks of a cluster
+// fx_row: every row of the problem
 template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
-FX_DEVICE void fx_row_cluster(const PROBLEM &p) {
+FX_DEVICE void fx_row(const PROBLEM &p) {
+  fx_row_all<fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM>>(p);
+}
+
+// fx_row_turned: the same where V elements lie along the row and those behind them in another one
+template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+FX_DEVICE void fx_row_turned(const PROBLEM &p) {
+  fx_row_all<fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM, fx_nothing, true>>(p);
+}
+
+// fx_row_cluster_all: every row of the problem, each shared by the blocks of a cluster; the grid is that of whole rows times the blocks of a cluster
+template <class pass, class PROBLEM>
+FX_DEVICE void fx_row_cluster_all(const PROBLEM &p) {
   typedef typename PROBLEM::index index;
-  typedef fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM, fx_row_sent> pass;
   const index rows = p.rows(), step = (index)(gridDim.x / fx_cluster_blocks()) * pass::ROWS;
   pass w(p);
   w.take_part(fx_cluster_rank(), fx_cluster_blocks());
@@ -709,6 +733,18 @@ FX_DEVICE void fx_row_cluster(const PROBLEM &p) {
       if (fx_cluster_rank() == 0) w.store_results();
     if (first + step < rows) fx_barrier();  // everyone has read the last sums of these rows
   }
+}
+
+// fx_row_cluster: the same, with V elements in the place that the problem has for them
+template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+FX_DEVICE void fx_row_cluster(const PROBLEM &p) {
+  fx_row_cluster_all<fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM, fx_row_sent>>(p);
+}
+
+// fx_row_cluster_turned: the same where V elements lie along the row and those behind them in another one
+template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+FX_DEVICE void fx_row_cluster_turned(const PROBLEM &p) {
+  fx_row_cluster_all<fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM, fx_row_sent, true>>(p);
 }
 
 // fx_row_runs: every row, a run of rows a block, which also adds its columns up over the run: in registers where the row is RESIDENT, else in memory

@@ -309,7 +309,7 @@ static const struct {
     RULE(small_power, "x ** 2 -> x * x, x ** 3 -> x * x * x"),
     RULE(same_operands, "max(x, x) -> x"),
     RULE(where_decided, "where(true, x, y) -> x, where(c, x, x) -> x"),
-    RULE(where_residue, "where((p * 2 + q) % 2 == 0, x, y) -> where(q % 2 == 0, x, y), p and q indices, where x or y has p's"),
+    RULE(where_residue, "where((p * 2 + q) % 2 == 0, x, y) -> where(q % 2 == 0, x, y), p and q indices"),
     RULE(mod_of_index, "q % 4 -> q, an index of up to 4 elements"),
     RULE(where_within, "where(c, f(where(c, x, y)), z) -> where(c, f(x), z)"),
     RULE(where_number, "where(c, 1, 0) -> i32(c)"),

@@ -207,7 +207,9 @@ static void build_launch(struct arena *a, const struct scheduled_graph *c, const
             .takes_maps = launch_takes_maps(phases, d->n, i),
             .starts_early = f->starts_early,
             .kind = kind_of(&leader->kernel->configs[i]),
-            .most_local = leader->kernel->group->contraction ? leader->kernel->configs[i].most_local : -1};
+            .most_local = leader->kernel->group->contraction || leader->kernel->configs[i].is_tight
+                              ? leader->kernel->configs[i].most_local
+                              : -1};
     }
 }
 

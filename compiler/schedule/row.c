@@ -14,13 +14,14 @@ struct team {
     int chunks;
     bool is_resident;  /* the row stays in registers: up to lanes * chunks * V elements */
     int suits;         /* chunks a thread has at most where it is the faster choice; 0: any number; CACHED: as many as
-                          the L2 cache holds, of all rows under way, until they are read again */
+                          the L2 cache holds, of all rows under way, until they are read again; TURNED: teams take
+                          turns in memory, as behind a vector of a row lies one of the next */
     bool wants_grid;   /* the faster choice only where it has a block for every SM, or as many threads as are wanted */
     bool is_spread;    /* a cluster shares the rows of a block */
     int few;           /* the faster choice only where so many times its clusters are no more than the SMs; 0: always */
 };
 
-enum { CACHED = -1 };
+enum { CACHED = -1, TURNED = -2 };
 
 static const struct team kept_rows[] = {
     {8, 32, 2, true, 0, false, false, 0},
@@ -39,6 +40,10 @@ static const struct team kept_rows[] = {
     {1024, 1, 4, false, CACHED, false, false, 0},
     {512, 1, 4, false, 0, false, true, 4},
     {512, 1, 4, false, 0, false, false, 0},
+};
+static const struct team turned_rows[] = {
+    {256, 2, 8, true, TURNED, false, false, 0},
+    {256, 2, 16, true, TURNED, false, false, 0},
 };
 static const struct team read_rows[] = {
     /* one pass: nothing is worth keeping */
@@ -147,6 +152,7 @@ enum {
     FEW_ROWS = 64,            /* rows that leave most of the GPU idle */
     MOST_WORDS = 64,          /* of registers for what a thread holds of its row */
     WORK_WORDS = 56,          /* what it computes with beside that */
+    PAIR_WORDS = 32,          /* of which two blocks of 512 threads have room on an SM, where nothing spills */
     LIGHT_WORDS = 48,         /* the same along rows that are not kept, where more blocks gain more than it loses */
     BESIDE_WORDS = 24,        /* what every thread has beside what it reads: addresses, sums */
     SPREAD_WORDS = 16,        /* likewise, of a cluster */
@@ -155,6 +161,7 @@ enum {
     WIDE_GRID = 1024,         /* threads an SM is to have that read single elements */
     CACHED_BYTES = 32 << 20,  /* that are found in the L2 cache when they are read again */
     SMALLER_BLOCKS = 3,       /* of 512 threads, on an SM */
+    LEAST_TURNED = 1024,      /* vectors of a row from which its threads take turns with others' */
     SPREAD = 8,               /* blocks of a cluster that shares rows */
 };
 
@@ -231,16 +238,18 @@ static int run_words(const struct graph *g, const struct group *r, int v) {
 static int smem_bytes(
     const struct graph *g, const struct scheduled *s, const struct team *t, int v) {
     const struct row_program *x = s->row;
+    const bool is_turned = x->is_along_rows || t->suits == TURNED;
+    const int own = x->is_along_rows ? v : 1; /* rows of a thread */
     int sums = 0, within = t->across < 32 && 32 % t->across == 0 ? 32 / t->across : 1; /* lanes of a column in a warp */
     if (within > t->lanes) within = t->lanes;
-    int sets = t->lanes / within * t->across * v;
-    if (x->is_along_rows) sums = t->lanes > 1 ? sets * x->sum_words * 4 : 0;
+    int sets = t->lanes / within * t->across * own;
+    if (is_turned) sums = t->lanes > 1 ? sets * x->sum_words * 4 : 0;
     else if (t->lanes > 32) sums = 64 * x->sum_words * 4;
-    int slots = x->is_along_rows ? t->lanes > 1 ? t->lanes / within * t->across * v : 0 : t->lanes > 32 ? 33 : 0;
+    int slots = x->is_along_rows ? t->lanes > 1 ? sets : 0 : t->lanes > 32 ? 33 : 0;
     slots *= 4 * (widest_scan(x) == 1 ? 2 : widest_scan(x));
     if (t->is_spread) { /* two memory barriers, and in turns the sets of all blocks */
-        int rows = t->across * (x->is_along_rows ? v : 1);
-        return ((x->is_along_rows ? sets : 64) + 2 * SPREAD * rows) * x->sum_words * 4 + 16;
+        int rows = t->across * own;
+        return ((is_turned ? sets : 64) + 2 * SPREAD * rows) * x->sum_words * 4 + 16;
     }
     if (x->run && t->across > 1) { /* what teams have of the same columns */
         int joined = t->lanes * t->across * run_words(g, s->group, v) * 4;
@@ -288,6 +297,23 @@ static bool lacks_registers(const struct scheduled *s, const struct team *t, int
     return chunks * words + beside > SM_REGISTERS / (threads * blocks);
 }
 
+/* The last configuration once more, ahead of it: with registers for two blocks on an SM, where nothing spills. */
+static void add_pair(struct scheduled *s, struct arena *a) {
+    struct config *again = config_next(s);
+    if (!again) return;
+    struct config *c = again - 1;
+    *again = *c;
+    c->min_blocks = 2;
+    c->is_tight = true;
+    c->suffix = arena_printf(a, "%s_pair", c->suffix);
+    c->text = arena_printf(a, "%s, two blocks an SM", c->text);
+}
+
+/* Whether c is preferred under another condition than what team t becomes. */
+static bool is_apart(const struct config *c, const struct team *t) {
+    return c->few != t->few || c->is_tight || c->is_turned != (t->suits == TURNED);
+}
+
 static void add_config(
     const struct graph *g, struct scheduled *s, const struct team *t, int v, bool is_aligned, bool is_small) {
     struct arena *a = &g->cx->arena;
@@ -307,8 +333,8 @@ static void add_config(
     if (t->is_resident && chunks * words > 2 * MOST_WORDS) return;
     int kept = t->lanes * chunks * step * (t->is_spread ? SPREAD : 1);
     const struct config *before = s->n_configs ? &s->configs[s->n_configs - 1] : NULL;
-    while (before && before > s->configs && before->few != t->few) before--; /* preferred under another condition */
-    if (t->is_resident && before && before->is_aligned == is_aligned && before->few == t->few &&
+    while (before && before > s->configs && is_apart(before, t)) before--;
+    if (t->is_resident && before && before->is_aligned == is_aligned && !is_apart(before, t) &&
         before->spread == (t->is_spread ? SPREAD : 0) && before->most_cols >= kept)
         return;
     struct config *c = config_next(s);
@@ -326,8 +352,10 @@ static void add_config(
         .smem_bytes = smem_bytes(g, s, t, v),
         .most_cols = t->is_resident ? kept : 0,
         .suits_cols = t->suits == CACHED ? cached_cols(g, s, t->across * (x->is_along_rows ? v : 1), v)
-                                         : t->suits * t->lanes * step,
+                      : t->suits == TURNED ? 0
+                                           : t->suits * t->lanes * step,
         .spread = t->is_spread ? SPREAD : 0,
+        .is_turned = t->suits == TURNED,
         .from_cols = t->is_spread ? t->is_resident ? 2 * t->lanes * step * SPREAD : kept : 0,
         .few = t->few,
         .wants_grid = !t->wants_grid ? 0 : is_aligned || t->is_spread ? 4 : 4 * WIDE_GRID / threads};
@@ -338,7 +366,7 @@ static void add_config(
     if (c->min_blocks < 1) c->min_blocks = 1;
     if (c->min_blocks * threads > m->sm_threads) c->min_blocks = m->sm_threads / threads;
     c->suffix = arena_printf(
-        a, "%dx%d%s%s%s", t->across, t->lanes, t->is_spread ? "_cluster" : "",
+        a, "%dx%d%s%s%s%s", t->across, t->lanes, t->suits == TURNED ? "_turned" : "", t->is_spread ? "_cluster" : "",
         t->is_resident ? arena_printf(a, "_keep%d", chunks) : "", kind);
     c->engine = arena_printf(
         a, "%s, %d, %d, %d, %d", t->is_resident ? "true" : "false", v, chunks, t->lanes, t->across);
@@ -351,6 +379,9 @@ static void add_config(
         is_aligned ? "16-byte accesses"
         : is_small ? "any alignment"
                    : "any size");
+    const bool may_pair = t->is_resident && is_aligned && !x->is_along_rows && !x->n_scans && !x->run &&
+                          threads == 512 && !t->is_spread && c->min_blocks == 1 && chunks * words <= PAIR_WORDS;
+    if (may_pair) add_pair(s, a);
 }
 
 /* Bytes of memory that lanes of team t beside each other read, where V elements lie across rows. */
@@ -364,7 +395,7 @@ static int adjacent_bytes(const struct scheduled *s, const struct team *t, int v
 /* Team t with more rows across, so that its threads read whole sectors; where these are cut at both ends, two and as
  * many rows as a warp has threads. */
 static struct team widened(const struct scheduled *s, const struct team *t, int v) {
-    const bool is_cut = v == 1 && !t->is_resident && !t->is_spread && !s->row->n_scans;
+    const bool is_cut = v == 1 && !t->is_spread && !s->row->n_scans;
     const int wanted = is_cut ? 2 * SECTORS : SECTORS, across = is_cut ? 32 : 1;
     struct team out = *t;
     while ((adjacent_bytes(s, &out, v) < wanted || out.across < across) && out.lanes > 8)
@@ -406,7 +437,7 @@ static void add_across(
     for (int half = 0; half < 2; half++)
         for (int i = 0; i < n; i++) {
             const struct team team = half ? t[i] : widened(s, &t[i], v);
-            if (!t[i].is_resident || (half && 2 * adjacent_bytes(s, &team, v) < SECTORS)) continue;
+            if (!t[i].is_resident || (half && (v == 1 || 2 * adjacent_bytes(s, &team, v) < SECTORS))) continue;
             if (smem_bytes(g, s, &team, v) <= MOST_SHARED) add_config(g, s, &team, v, is_aligned, true);
         }
     for (int i = 0; i < n; i++)
@@ -421,6 +452,19 @@ static void add_teams(const struct graph *g, struct scheduled *s, const struct t
     int last = n - 1;
     while (last > 0 && (t[last].is_resident || smem_bytes(g, s, &t[last], 1) > MOST_SHARED)) last--;
     if (s->n_configs) add_config(g, s, &t[last], 1, false, false);
+}
+
+/* Where a vector is less than a sector and those of other rows lie behind it, teams that take turns; of short rows
+ * others do as well. */
+static void add_turned(const struct graph *g, struct scheduled *s, int v) {
+    if (v == 1 || v != s->row->beside || s->row->n_scans) return;
+    for (int i = 0; i < s->row->n_held; i++)
+        if (v * bytes_of(&s->row->held[i]) >= SECTORS) return;
+    for (int i = 0; i < (int)(sizeof turned_rows / sizeof *turned_rows); i++) {
+        int at = s->n_configs;
+        add_config(g, s, &turned_rows[i], v, true, true);
+        for (; at < s->n_configs; at++) s->configs[at].from_cols = LEAST_TURNED * v;
+    }
 }
 
 /* Whether a row may be longer than what one block reads in little time. */
@@ -494,7 +538,10 @@ bool schedule_row_configure(
     else if (x->is_along_rows && x->n_scans) TEAMS(scan_columns);
     else if (x->is_along_rows && is_read_again) TEAMS(columns);
     else if (x->is_along_rows) TEAMS(columns_read);
-    else if (is_read_again) TEAMS(kept_rows);
+    else if (is_read_again) {
+        add_turned(g, s, v);
+        TEAMS(kept_rows);
+    }
     else TEAMS(read_rows);
     if (!s->n_configs) s->parts = 0; /* sums that shared memory does not hold */
     if (!s->n_configs && x->is_along_rows) TEAMS(down_columns);

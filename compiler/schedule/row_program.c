@@ -20,6 +20,8 @@ bool row_stores_vectors(const struct graph *g, const struct partition *p, const 
 
 /* ---- labels ---- */
 
+enum { MAX_BESIDE = 64 }; /* elements of a row */
+
 /* The label of rows along which elements read at positions lie adjacent, where they take more than `bytes`; else -1. */
 static int gathered_along(const struct graph *g, const struct partition *p, const struct group *r, double bytes) {
     bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
@@ -108,6 +110,13 @@ static void choose_labels(
     int first = t.n_axes, least = t.is_strided && t.n_axes ? t.n_axes - 1 : 0; /* strided labels do not merge */
     while (first > least && axes_have(l->axes, l->n, t.axes[first - 1])) first--;
     for (int i = first; i < t.n_axes; i++) x->along.axes[x->along.n++] = t.axes[i];
+    if (x->is_along_rows || first < 1 || x->rows.n < 1 || x->rows.axes[x->rows.n - 1] != t.axes[first - 1]) return;
+    int64_t size = 1;
+    for (int i = 0; i < x->along.n; i++) {
+        const int64_t e = g->kernel->axes[x->along.axes[i]].extent;
+        size = e < 0 || size < 0 || size * e > MAX_BESIDE ? -1 : size * e;
+    }
+    x->beside = size > 0 ? (int)size : 0;
 }
 
 /* ---- levels ---- */

@@ -26,6 +26,7 @@ struct row_program {
     struct axis_list along;      /* the last labels of cols, or of rows: adjacent in the tensor read most, and what V
                                     adjacent elements run over */
     bool is_along_rows;
+    int beside;                  /* adjacent elements of a row behind which those of the next row lie; 0: none */
     int n_passes;                /* passes over a row that end in reductions; one more stores elements */
     struct row_pass *passes;     /* n_passes + 1 */
     int *level;                  /* by node: how many passes have to be over before it can be computed */

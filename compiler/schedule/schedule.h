@@ -72,6 +72,7 @@ struct config { /* one entry point: a tile and what it assumes */
     bool splits_k;       /* a cluster of blocks computes a tile, each a slice of k */
     int cluster_m, cluster_n; /* blocks of a cluster have tiles below each other, which share B, and beside each other,
                                  which share A; 0: there are no clusters */
+    bool is_turned;      /* of the row driver: teams of threads take turns in memory */
     int spread;          /* of the row driver: blocks of a cluster that share the rows of a block; 0: none do */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
     int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */
@@ -79,7 +80,8 @@ struct config { /* one entry point: a tile and what it assumes */
     int smem_bytes;
     int vector;          /* adjacent columns a thread takes */
     int most_cols;       /* of the row driver: elements of a row it takes; 0: any */
-    int most_local;      /* of a contraction: bytes of local memory that its compiled code may have */
+    int most_local;      /* of a contraction, or tight: bytes of local memory that its compiled code may have */
+    bool is_tight;       /* asks for more blocks on an SM than it may have registers for: the next is as right */
     int piece;           /* of a chain: blocks share its tiles, each a run of so many elements of the intermediate at a
                             time; 0: they do not */
     int most_m;          /* likewise: rows of a batch that it takes; 0: any */

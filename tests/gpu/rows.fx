@@ -388,6 +388,11 @@ test quotients { B=9 T=67 x.init: normal(0,1e-30) s.init: normal(0,1e12) tol: ex
 test quotients { B=9 T=67 x.init: normal(0,1e30) s.init: normal(0,1e-12) tol: exact }
 test quotients { B=9 T=64 x.init: integers(-1,1) s.init: integers(-2,2) tol: exact }
 
+# rows of which a vector is half a sector, the next row's behind it
+kernel turned[G, P=8](x: f16[N,H,C=G*P], w: f16[C]) -> y: f16[N,H,C] { y = layernorm[P,H](x{C->(G,P)}){(G,P)->C} * w }
+test turned { N=2 G=3 H=1100 }
+test turned { N=1 G=3 H=2100 }
+
 # a result of const rows is computed ahead: what is left of the row program reads no column
 kernel ahead(x: const f32[N,B,M], s: f32) -> (y: f32[M], z: f32[M,N,B], w: f16[N,B,M]) {
   y = sum[N,B](x)
