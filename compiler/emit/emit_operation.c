@@ -100,9 +100,8 @@ static const char *fill_form(struct values *w, const struct node *n, const char 
 
 const char *value_operation(struct values *w, const struct node *n, const char *const *args) {
     const struct op_info *info = &op_info[n->op];
-    if (n->op == O_DIV && n->dtype == FX_F32 && w->inverse && w->inverse[n->args[1]->id])
-        return arena_printf(
-            value_arena(w), "fx_divided(%s, %s, %s)", args[0], args[1], w->inverse[n->args[1]->id]);
+    if (n->op == O_DIV && n->dtype == FX_F32 && w->divisor && w->divisor[n->args[1]->id])
+        return arena_printf(value_arena(w), "fx_divided(%s, %s)", args[0], w->divisor[n->args[1]->id]);
     bool over_integers = fx_is_integer(n->args[n->n_args - 1]->dtype);
     const char *form = over_integers && !(info->is_infix && *info->cuda && stays_plain(w, n)) ? info->cuda_integer
                                                                                               : info->cuda;

@@ -85,7 +85,7 @@ static void give_held(struct rows *b, struct scope *p, const struct tensor *list
 /* The scope of the row: what the passes before number `pass` left stands in `results`. */
 static struct scope *at_row(struct rows *b, int pass, const char *row, const char *results) {
     struct scope *p = scope_open(&b->w, NULL);
-    for (int i = 0; i < b->x->n_known; i++) b->w.inverse[b->x->known[i]->id] = NULL;
+    for (int i = 0; i < b->x->n_known; i++) b->w.divisor[b->x->known[i]->id] = NULL;
     bind(b, p, b->r->axes, b->r->n_axes, &b->x->rows, row);
     for (int i = 0; i < b->x->n_known; i++) {
         const struct node *n = b->x->known[i];
@@ -102,8 +102,8 @@ static struct scope *at_element(
     give_held(b, p, b->x->held, b->x->n_held, "f");
     for (int i = 0; i < b->x->n_known; i++)
         if (b->x->divides[b->x->known[i]->id])
-            b->w.inverse[b->x->known[i]->id] =
-                arena_printf(arena(b), "%s.%sinverse", results, member(b, b->x->known[i]));
+            b->w.divisor[b->x->known[i]->id] =
+                arena_printf(arena(b), "%s.%sdivisor", results, member(b, b->x->known[i]));
     if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
     for (int i = 0; i < b->x->n_scans; i++)
         p->text[b->x->scans[i]->id] = arena_printf(arena(b),
@@ -184,7 +184,7 @@ static void emit_results_type(struct rows *b) {
     for (int i = 0; i < b->x->n_known; i++) {
         const struct node *n = b->x->known[i];
         buf_line(b->w.out, "    %s %s;%s", value_ctype(n->dtype), member(b, n), value_comment(b->w.g, n));
-        if (b->x->divides[n->id]) buf_line(b->w.out, "    float %sinverse;", member(b, n));
+        if (b->x->divides[n->id]) buf_line(b->w.out, "    fx_divisor %sdivisor;", member(b, n));
     }
     buf_line(b->w.out, "  };");
 }
@@ -248,7 +248,7 @@ static void emit_fetch(struct rows *b, const char *name, const char *type, const
     value_close_function(&b->w);
 }
 
-/* Whether something of a row is made ahead of a pass: values, or inverses of what elements are divided by. */
+/* Whether something of a row is made ahead of a pass: values, or divisors of elements. */
 static bool has_prepare(const struct rows *b, int pass) {
     bool divides = false;
     for (int i = 0; i < b->x->n_known; i++)
@@ -268,7 +268,7 @@ static void emit_prepare(struct rows *b, int pass) {
     for (int i = 0; i < b->x->n_known; i++) {
         const struct node *n = b->x->known[i];
         if (b->x->divides[n->id] && b->x->level[n->id] == pass)
-            value_line(&b->w, "r.%sinverse = fx_inverse(r.%s);", member(b, n), member(b, n));
+            value_line(&b->w, "r.%sdivisor = fx_divisor_of(r.%s);", member(b, n), member(b, n));
     }
     value_close_function(&b->w);
 }
@@ -645,7 +645,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     struct arena *a = &u->cx->arena;
     struct rows b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row};
     b.w = values_open(out, c->graph, l, names, available, &b);
-    b.w.inverse = NEW_ARRAY(a, const char *, c->graph->n_nodes + 1);
+    b.w.divisor = NEW_ARRAY(a, const char *, c->graph->n_nodes + 1);
     buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;",
         b.x->is_along_rows ? "true" : "false", b.x->stores_elements ? "true" : "false",
         b.x->stores_results ? "true" : "false");

@@ -20,19 +20,25 @@ FX_DEVICE float fx_small_to_float(fx_bits_of<WIDTH> x, int y = 0) {
   return fmaf(fx_from_bits(fx_and_or(half, ((1u << WIDTH) - 1) << low, 0x4b000000u)), unit, -(8388608.0f * unit + fx_small_to_float(y)));
 }
 
-// fx_inverse: the nearest to 1 / d, for fx_divided; NaN where that is to divide anew
-FX_DEVICE float fx_inverse(float d) { return fabsf(d) >= 0x1p-40f && fabsf(d) <= 0x1p40f ? 1.0f / d : fx_from_bits(0x7fc00000u); }
+// fx_divisor: what elements of a row are divided by: 1 / d is (high + low) * scale; low has high's sign, so that an infinity times either is one
+struct fx_divisor {
+  float high, low, scale;
+};
 
-// fx_divided: x / d, rounded correctly, inverse being fx_inverse(d)
-// x * inverse is within 1.5 ulp, the first correction within one, and the second, of such a quotient by the nearest inverse, rounds as the quotient does (Markstein): no remainder is
-// inexact where the quotient is at least 2^-60, and so x at least 2^-100. What is less, overflows, or is no number is divided anew, but for 0.
-FX_DEVICE float fx_divided(float x, float d, float inverse) {
-  const float first = x * inverse;
-  float q = fmaf(fmaf(-first, d, x), inverse, first);
-  q = fmaf(fmaf(-q, d, x), inverse, q);
-  if (!(fabsf(q) >= 0x1p-60f)) q = first == 0.0f && x == 0.0f ? first : x / d;
-  return q;
+// fx_divisor_of: that of d; scale keeps 1 / d among normal numbers
+FX_DEVICE fx_divisor fx_divisor_of(float d) {
+  const float scale = fabsf(d) < 0x1p-100f ? 0x1p64f : fabsf(d) > 0x1p100f ? 0x1p-64f : 1.0f, scaled = d * scale;
+  float high = 1.0f / scaled, low = high;
+  if (fabsf(high) <= 0x1p126f && high != 0.0f) {
+    if (fmaf(-high, scaled, 1.0f) < 0.0f) high = fx_from_bits(fx_bits(high) - 1);  // no more than it is
+    low = fmaf(-high, scaled, 1.0f) / scaled;
+    if (low == 0.0f) low = high * 0x1p-60f;
+  }
+  return fx_divisor{high, low, scale};
 }
+
+// fx_divided: x / d, rounded to nearest but for what is within 2^-20 ulp of the middle between two numbers, and for the least of numbers
+FX_DEVICE float fx_divided(float x, const fx_divisor &d) { return fmaf(x, d.high, x * d.low) * d.scale; }
 
 // fx_gelu: x Phi(x), the erf form; within 7e-7 for |x| <= 4, within 1.1e-5 in the farther negative tail
 // With a = |x|, gelu(x) = max(x, 0) - a Phi(-a), and Phi(-a) = exp(-a a / 2) t P(t), t = 1 / (1 + 0.305 a); P is a weighted least-squares fit driven to the

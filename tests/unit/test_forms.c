@@ -22,6 +22,7 @@ static const enum fx_dtype types[N_TYPES] = {FX_F32, FX_F64, FX_I32, FX_U32, FX_
 static const char prelude[] =
     "#include <math.h>\n#include <string.h>\n#define FX_DEVICE static inline\n"
     "FX_DEVICE float fx_from_bits(unsigned b) { float x; memcpy(&x, &b, 4); return x; }\n"
+    "FX_DEVICE unsigned fx_bits(float x) { unsigned b; memcpy(&b, &x, 4); return b; }\n"
     "FX_DEVICE unsigned fx_and_or(unsigned x, unsigned mask, unsigned y) { return (x & mask) | y; }\n"
     "FX_DEVICE float fx_max(float x, float y) { return x != x || y != y ? x + y : x > y ? x : y; }\n"
     "FX_DEVICE float fx_min(float x, float y) { return x != x || y != y ? x + y : x < y ? x : y; }\n"
@@ -97,6 +98,8 @@ static void build_forms(void) {
             "extern \"C\" void saturate_%s(const struct word *x, struct word *y) {\n"
             "  y[0].i = fx_saturate_%s((float)x->f), y[1].i = fx_saturate_%s(x->f);\n}\n",
             fx_dtype_name(saturated[i]), fx_dtype_name(saturated[i]), fx_dtype_name(saturated[i]));
+    fprintf(out, "extern \"C\" void divided(const struct word *x, struct word *y) {\n"
+                 "  y->f = fx_divided((float)x[0].f, fx_divisor_of((float)x[1].f));\n}\n");
     fclose(out);
     arena_release(&cx.arena);
     snprintf(command, sizeof command,
@@ -241,12 +244,39 @@ START_TEST(saturation_to) {
 }
 END_TEST
 
+static float drawn(int i, uint64_t *random) {
+    uint32_t bits = (uint32_t)random_next(random);
+    float x;
+    memcpy(&x, &bits, 4);
+    return i < N_LANDMARKS ? (float)landmarks[i] : x;
+}
+
+/* Quotients by the divisor of a row are those of `/`, or as near; the least are within a unit in the last place. */
+START_TEST(division_by_a_divisor) {
+    form *f = find_function("divided");
+    uint64_t random = 1;
+    for (int i = 0; i < N_LANDMARKS * N_LANDMARKS + 64 * N_RANDOM; i++) {
+        bool is_random = i >= N_LANDMARKS * N_LANDMARKS;
+        const float x = drawn(is_random ? N_LANDMARKS : i % N_LANDMARKS, &random),
+                    d = drawn(is_random ? N_LANDMARKS : i / N_LANDMARKS, &random), want = x / d;
+        struct word given[2] = {{.f = x}, {.f = d}}, got;
+        f(given, &got);
+        const float y = (float)got.f;
+        const double ulp = fmax(fabs(want) - nextafterf(fabsf(want), 0), 0x1p-149), off = fabs((double)x / d - y);
+        const bool is_same = memcmp(&y, &want, 4) == 0 || (y != y && want != want);
+        const bool is_near = off <= (fabsf(want) < 0x1p-100f ? 1.0 : 0.50001) * ulp;
+        ck_assert_msg(is_same || is_near, "%.9g / %.9g is %.9g, and should be %.9g", x, d, y, want);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("forms");
     TCase *tests = tcase_create("forms");
     tcase_add_unchecked_fixture(tests, build_forms, NULL);
     tcase_add_loop_test(tests, form_of, 0, N_OPS);
     tcase_add_loop_test(tests, saturation_to, 0, N_SATURATED);
+    tcase_add_test(tests, division_by_a_divisor);
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
