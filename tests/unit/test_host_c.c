@@ -836,7 +836,7 @@ static struct fx_kernel random_kernel(struct random_plan *r) {
     struct fx_launch *launches = NEW_ARRAY(r->arena, struct fx_launch, k.n_launches);
     struct fx_check *checks = NEW_ARRAY(r->arena, struct fx_check, 2);
     for (int i = 0; i < k.n_extents; i++)
-        extents[i] = (struct fx_extent){arena_printf(r->arena, "E%d", i), pick(r, 3) ? -1 : pick(r, 500)};
+        extents[i] = (struct fx_extent){arena_printf(r->arena, "E%d", i), pick(r, 3) ? -1 : pick(r, 500), false};
     for (int i = 0; i < k.n_params; i++) {
         bool is_scalar = i < r->n_scalars;
         params[i] = (struct fx_param){.name = i ? "p" : "\xc3\xa9*/",
@@ -927,7 +927,7 @@ START_TEST(test_nothing_to_launch) {
     arena_init(&a, &oom);
     const struct fx_param params[] = {{.name = "x", .dtype = FX_F32, .is_scalar = true, .is_input = true},
         {.name = "y", .dtype = FX_F32, .is_output = true, .rank = 1}};
-    const struct fx_extent extents[] = {{"N", -1}};
+    const struct fx_extent extents[] = {{"N", -1, false}};
     const struct fx_arg args[] = {{FX_ARG_PARAM, 0}, {FX_ARG_PARAM, 1}};
     const struct fx_launch launches[] = {{.name = "l", .driver = "gemm", .n_args = 2, .args = args}};
     const struct fx_kernel kernels[] = {{.name = "f",
