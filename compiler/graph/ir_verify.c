@@ -137,8 +137,7 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
     if ((n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE) && (int)n->reduction >= N_REDUCTIONS)
         return fail(g, n, "has no reduction that there is");
     if (n->may_round && n->kind != N_REDUCE) return fail(g, n, "may round, but is no reduction");
-    if (n->rounds_to != FX_BOOL && (n->kind != N_REDUCE || n->dtype != FX_F32))
-        return fail(g, n, "may round its factors, but is no reduction of f32");
+    if (n->rounds_to != FX_BOOL && n->kind != N_REDUCE) return fail(g, n, "may round its factors, but is no reduction");
     if (n->may_tf32 && (n->kind != N_REDUCE || n->dtype != FX_F32))
         return fail(g, n, "may be multiplied as tf32, but is no reduction of f32");
     for (int a = 0; a < n->n_args; a++)

@@ -1422,7 +1422,10 @@ static void add_pair(struct graph *g, struct node *x, int pair, int trial) {
                     .args = {x}},
                 m = n;
     switch (pair) {
-    case 0: m.may_round = true; break;
+    case 0:
+        if (trial % 2) m.may_round = true;
+        else m.rounds_to = FX_BF16;
+        break;
     case 1: m.n_reduced = 2; break;
     case 2: m.reduced[0] = next; break;
     case 3: m.reduction = RED_PROD; break;
@@ -1733,6 +1736,7 @@ BREAK(reduction_unknown) { node_of(g, N_REDUCE)->reduction = N_REDUCTIONS; }
 BREAK(op_reads) { op_of(g, O_MUL)->n_at = 1; }
 BREAK(op_reduces) { op_of(g, O_MUL)->n_reduced = 1; }
 BREAK(op_may_round) { op_of(g, O_MUL)->may_round = true; }
+BREAK(op_rounds_to) { op_of(g, O_MUL)->rounds_to = FX_BF16; }
 BREAK(fill_on_op) { op_of(g, O_MUL)->has_fill = true; }
 static int number_of(const struct graph *g, const char *name) {
     for (int i = 0; i < g->kernel->n_params; i++)
@@ -1877,6 +1881,7 @@ static const struct {
     BROKEN(op_reads, "reads at positions, but is no access"),
     BROKEN(op_reduces, "reduces axes, but is no reduction"),
     BROKEN(op_may_round, "may round, but is no reduction"),
+    BROKEN(op_rounds_to, "may round its factors, but is no reduction"),
     BROKEN(fill_on_op, "reads at positions, but is no access"),
 };
 static const struct {
