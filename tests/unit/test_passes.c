@@ -361,7 +361,8 @@ static const char *check_factors(const struct graph *g, const struct partition *
         for (int j = 0; j < 2 * r->n_sums; j++) {
             const struct product *x = &r->sums[j / 2];
             const struct node *factor = x->factor[j % 2];
-            if (!may_load(g, factor, x->factor[1 - j % 2], x->dtype[j % 2]))
+            const bool may_round_both = g->kernel->precision != PRECISION_IEEE && x->sum->rounds_to == x->dtype[j % 2];
+            if (!may_round_both && !may_load(g, factor, x->factor[1 - j % 2], x->dtype[j % 2]))
                 return arena_printf(
                     &g->cx->arena, "factor %%%d of %%%d is rounded without a licence", factor->id, x->sum->id);
             if (x->buffer[j % 2] >= 0 && p->buffers[x->buffer[j % 2]].dtype != x->dtype[j % 2])
