@@ -103,7 +103,7 @@ static struct scope *at_element(
     for (int i = 0; i < b->x->n_known; i++)
         if (b->x->divides[b->x->known[i]->id])
             b->w.divisor[b->x->known[i]->id] =
-                arena_printf(arena(b), "%s.%sdivisor", results, member(b, b->x->known[i]));
+                arena_printf(arena(b), "%s.%sdivisor_", results, member(b, b->x->known[i]));
     if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
     for (int i = 0; i < b->x->n_scans; i++)
         p->text[b->x->scans[i]->id] = arena_printf(arena(b),
@@ -184,7 +184,7 @@ static void emit_results_type(struct rows *b) {
     for (int i = 0; i < b->x->n_known; i++) {
         const struct node *n = b->x->known[i];
         buf_line(b->w.out, "    %s %s;%s", value_ctype(n->dtype), member(b, n), value_comment(b->w.g, n));
-        if (b->x->divides[n->id]) buf_line(b->w.out, "    fx_divisor %sdivisor;", member(b, n));
+        if (b->x->divides[n->id]) buf_line(b->w.out, "    fx_divisor %sdivisor_;", member(b, n));
     }
     buf_line(b->w.out, "  };");
 }
@@ -268,7 +268,7 @@ static void emit_prepare(struct rows *b, int pass) {
     for (int i = 0; i < b->x->n_known; i++) {
         const struct node *n = b->x->known[i];
         if (b->x->divides[n->id] && b->x->level[n->id] == pass)
-            value_line(&b->w, "r.%sdivisor = fx_divisor_of(r.%s);", member(b, n), member(b, n));
+            value_line(&b->w, "r.%sdivisor_ = fx_divisor_of(r.%s);", member(b, n), member(b, n));
     }
     value_close_function(&b->w);
 }
