@@ -210,5 +210,4 @@ def main():
     bench.summary()
 
 
-if __name__ == "__main__":
-    main()
+main()
