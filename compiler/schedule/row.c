@@ -154,6 +154,7 @@ enum {
     WORK_WORDS = 56,          /* what it computes with beside that */
     PAIR_WORDS = 32,          /* of which two blocks of 512 threads have room on an SM, where nothing spills */
     LIGHT_WORDS = 48,         /* the same along rows that are not kept, where more blocks gain more than it loses */
+    DIVISOR_WORDS = 6,        /* an inverse in two parts, and what a quotient by it takes on the way */
     BESIDE_WORDS = 24,        /* what every thread has beside what it reads: addresses, sums */
     SPREAD_WORDS = 16,        /* likewise, of a cluster */
     MOST_SHARED = 96 * 1024,
@@ -314,6 +315,13 @@ static bool is_apart(const struct config *c, const struct team *t) {
     return c->few != t->few || c->is_tight || c->is_turned != (t->suits == TURNED);
 }
 
+/* Of the inverses of values of a row that others are divided by. */
+static int divisor_words(const struct row_program *x) {
+    int n = 0;
+    for (int i = 0; i < x->n_known; i++) n += x->divides[x->known[i]->id] ? DIVISOR_WORDS : 0;
+    return n;
+}
+
 static void add_config(
     const struct graph *g, struct scheduled *s, const struct team *t, int v, bool is_aligned, bool is_small) {
     struct arena *a = &g->cx->arena;
@@ -340,6 +348,7 @@ static void add_config(
     struct config *c = config_next(s);
     if (!c) return;
     int threads = t->lanes * t->across;
+    const int beside = v == 1 && !t->is_resident ? divisor_words(x) : 0; /* of so many single elements at once */
     const bool is_light = is_small && !t->is_resident && !x->is_along_rows && !x->n_scans;
     const char *kind = is_small ? is_aligned ? "" : "_any" : "_big";
     *c = (struct config){.is_aligned = is_aligned,
@@ -347,7 +356,7 @@ static void add_config(
         .tile_m = t->across * (x->is_along_rows ? v : 1),
         .tile_n = t->lanes * chunks * step,
         .block = threads,
-        .min_blocks = SM_REGISTERS / (threads * (chunks * words + (is_light ? LIGHT_WORDS : WORK_WORDS))),
+        .min_blocks = SM_REGISTERS / (threads * (chunks * words + beside + (is_light ? LIGHT_WORDS : WORK_WORDS))),
         .vector = v,
         .smem_bytes = smem_bytes(g, s, t, v),
         .most_cols = t->is_resident ? kept : 0,
