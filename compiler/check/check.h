@@ -172,9 +172,9 @@ static inline bool kernel_is_ieee(const struct kernel *k) {
     return k->precision == PRECISION_IEEE || k->precision == PRECISION_FMA;
 }
 
-/* The dtype, f16 or bf16, to which both factors of a sum of products may be rounded once, as the spec writes them: both
- * are computed from tensors of that dtype alone, and each has a label of the sum that the other lacks (docs/language.md,
- * "Accumulation"). FX_BOOL: none. */
+/* The dtype, f16 or bf16, to which both factors of a sum of products may be rounded once, as the spec writes them:
+ * both are computed from tensors of that dtype alone, and each has a label of the sum that the other lacks
+ * (docs/language.md, "Accumulation"). FX_BOOL: none. */
 enum fx_dtype value_rounds_to(const struct kernel *k, const struct value *sum);
 
 /* The 16-bit float that v, an op of f32, is rounded to wherever it is read, casts and outputs being all that read it;

@@ -173,12 +173,8 @@ struct value *check_rounded(struct checker *c, struct value *v, const struct ast
 
 /* Whether a has a label of the sum that b lacks. */
 static bool has_own_label(const struct value *sum, const struct value *a, const struct value *b) {
-    for (int i = 0; i < sum->n_axes; i++) {
-        bool in_a = false, in_b = false;
-        for (int j = 0; j < a->n_axes; j++) in_a |= a->axes[j] == sum->axes[i];
-        for (int j = 0; j < b->n_axes; j++) in_b |= b->axes[j] == sum->axes[i];
-        if (in_a && !in_b) return true;
-    }
+    for (int i = 0; i < sum->n_axes; i++)
+        if (value_has_axis(a, sum->axes[i]) && !value_has_axis(b, sum->axes[i])) return true;
     return false;
 }
 

@@ -575,7 +575,8 @@ static void emit_store(struct rows *b) {
         "const results *r, index row, index col%s) const",
         b->x->run ? ", sides<V> &a" : "");
     if (b->x->reads_apart && !b->x->is_along_rows)
-        buf_line(b->w.out, "    if constexpr (!KEPT) fx_hide(col);  // positions are computed here, not kept for all rows");
+        buf_line(
+            b->w.out, "    if constexpr (!KEPT) fx_hide(col);  // positions are computed here, not kept for all rows");
     for (int i = 0; i < b->r->n_stores; i++) {
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
         if (is_side(b, &b->r->stores[i])) continue;

@@ -966,8 +966,8 @@ static void suggest_label(struct parse *p, const struct token *t) {
 }
 
 static bool is_operator(const struct token *t) {
-    return t->code == T_PLUS || t->code == T_MINUS || t->code == T_STAR || t->code == T_SLASH || t->code == T_FLOORDIV ||
-           t->code == T_PERCENT;
+    return t->code == T_PLUS || t->code == T_MINUS || t->code == T_STAR || t->code == T_SLASH ||
+           t->code == T_FLOORDIV || t->code == T_PERCENT;
 }
 
 /* Whether the bracket is that of `kernel g = grad(..)`. */
@@ -991,10 +991,12 @@ static void suggest(struct parse *p, const struct token *t, const bool *expected
         suggest_type(p, t);
     else if (t->code == T_NUM && expected[T_ID] && !expected[T_NUM] && open && open->code == T_LBRACKET && !p->in_body)
         suggest_label(p, t);
-    else if (is_operator(t) && t > p->tokens && t[-1].code == T_ID && expected[T_COMMA] && !p->in_body && open && open->code == T_LBRACKET)
+    else if (is_operator(t) && t > p->tokens && t[-1].code == T_ID && expected[T_COMMA] && !p->in_body && open &&
+             open->code == T_LBRACKET)
         suggest_label(p, t);
     else if (open && is_gradient(p, open) && t - open > 2)
-        diag_fix(p->cx, "the inputs that it is by are named behind `wrt:`: grad(%.*s, wrt: x, w)", (int)open[1].len, open[1].s);
+        diag_fix(p->cx, "the inputs that it is by are named behind `wrt:`: grad(%.*s, wrt: x, w)", (int)open[1].len,
+            open[1].s);
     else if (t > p->tokens && t[-1].code == T_ID && expected[T_COLON] && !p->in_body && open && open->code == T_LPAREN)
         diag_fix(p->cx, "a parameter has a type: write `%.*s: f32[M,N]`, or `%.*s: f32` for a number", (int)t[-1].len, t[-1].s, (int)t[-1].len, t[-1].s);
     else if (t->code == T_RBRACE && expected[T_ARROW] && t[1].code == T_LPAREN && open > p->tokens && open[-1].code == T_ID)

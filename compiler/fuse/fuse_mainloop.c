@@ -113,7 +113,8 @@ static void operand_dtypes(
     out[0] = out[1] = sum;
     if (sum == FX_F32 &&
         (contraction->rounds_to != FX_BOOL || is_small_float(own[0]) || is_small_float(own[1]))) {
-        if (is_f16 && (!is_bf16 || contraction->rounds_to == FX_F16 || own[0] == FX_F16 || own[1] == FX_F16)) out[0] = out[1] = FX_F16;
+        bool wants_f16 = contraction->rounds_to == FX_F16 || own[0] == FX_F16 || own[1] == FX_F16;
+        if (is_f16 && (!is_bf16 || wants_f16)) out[0] = out[1] = FX_F16;
         else if (is_bf16) out[0] = out[1] = FX_BF16;
     }
     for (int s = 0; s < 2 && is_byte; s++) out[s] = holds_all(FX_I8, own[s]) ? FX_I8 : FX_U8;
@@ -159,12 +160,6 @@ static bool is_loadable(struct fuser *f, const struct node *n) {
 
 static const double MOST_UNFOLDED = 2147483648.0; /* bytes that what is unfolded may take, where extents say so */
 
-static bool has_fixed_extents(const struct graph *g, const struct node *n) {
-    for (int i = 0; i < n->n_axes; i++)
-        if (g->kernel->axes[n->axes[i]].extent < 0) return false;
-    return true;
-}
-
 /* Whether a factor takes far more memory than what it is computed from: an unfolded image, an outer product. Written
  * out it might not even fit; where extents say that it does, of an image that is computed element by element, times
  * decide. */
@@ -184,7 +179,8 @@ static bool is_unfolded(struct fuser *f, const struct node *n, enum fx_dtype dty
             for (int a = 0; a < at->n_args; a++) f->mark[at->args[a]->id] = reached;
     }
     const double size = nominal_size(g, n->axes, n->n_axes);
-    if (n->kind == N_OP && has_window && size * fx_dtype_bits(dtype) / 8 <= MOST_UNFOLDED && has_fixed_extents(g, n)) return false;
+    bool fits = node_has_fixed_extents(g, n) && size * fx_dtype_bits(dtype) / 8 <= MOST_UNFOLDED;
+    if (n->kind == N_OP && has_window && fits) return false;
     return size > 2 * read;
 }
 
@@ -278,8 +274,8 @@ void fuse_swap_factors(struct product *x) {
     }
 }
 
-/* Whether factor s, a tensor as it lies, has other labels between those of k, so that they are no single one, and is far
- * smaller than the other factor. */
+/* Whether factor s, a tensor as it lies, has other labels between those of k, so that they are no single one, and is
+ * far smaller than the other factor. */
 static bool is_scattered(const struct graph *g, const struct product *x, int s) {
     struct tensor t;
     const struct node *n = x->factor[s], *other = x->factor[1 - s];
@@ -303,7 +299,8 @@ void fuse_place_operands(struct fuser *f, struct product *x) {
     for (int s = 0; s < 2; s++)
         if (x->buffer[1 - s] >= 0 && is_scattered(f->g, x, s))
             x->buffer[s] = fuse_need_buffer(f, x->factor[s], x->dtype[s], x->sum,
-                arena_printf(&f->g->cx->arena, "%s is stored with what is summed contiguous, as the other factor has it",
+                arena_printf(&f->g->cx->arena,
+                    "%s is stored with what is summed contiguous, as the other factor has it",
                     ir_quote(f->g, x->factor[s])),
                 x->factor[s]->span);
 }

@@ -181,6 +181,7 @@ bool as_mainloop(const struct node *n, struct contraction *out);
 bool is_matrix_product(const struct graph *g, const struct node *n);
 bool axes_have(const int *axes, int n, int axis);
 bool node_has_axis(const struct node *n, int axis);
+bool node_has_fixed_extents(const struct graph *g, const struct node *n); /* of all its labels */
 bool node_has_all(const struct node *n, const int *axes, int n_axes);
 bool node_has_any(const struct node *n, const int *axes, int n_axes);
 static inline bool node_is_op(const struct node *n, enum op op) { return n->kind == N_OP && n->op == op; }

@@ -14,8 +14,8 @@ static void sort_axes(int *axes, int n) {
         }
 }
 
-/* Decided before any pass simplifies a factor: `h @ (w * 1)` gives no licence that `h @ w` gives (language.md,
- * "Accumulation"). */
+/* Whether a factor is a stored tensor that lets the other be rounded. Decided before any pass simplifies a factor:
+ * `w * 1` is none (language.md, "Accumulation"). */
 static bool may_round(const struct kernel *k, const struct value *v) {
     if (v->kind != V_REDUCE || kernel_is_ieee(k) || v->args[0]->kind != V_OP || v->args[0]->op != O_MUL)
         return false;

@@ -13,6 +13,12 @@ bool axes_have(const int *axes, int n, int axis) {
 
 bool node_has_axis(const struct node *n, int axis) { return axes_have(n->axes, n->n_axes, axis); }
 
+bool node_has_fixed_extents(const struct graph *g, const struct node *n) {
+    for (int i = 0; i < n->n_axes; i++)
+        if (g->kernel->axes[n->axes[i]].extent < 0) return false;
+    return true;
+}
+
 bool node_has_all(const struct node *n, const int *axes, int n_axes) {
     for (int i = 0; i < n_axes; i++)
         if (!node_has_axis(n, axes[i])) return false;

@@ -154,7 +154,8 @@ static struct node *move_out(struct algebra *a, struct node *n, factor_test *tes
     struct node *rest = without(a, &f);
     if (!rest || !has_reduced(n, rest)) return NULL;
     /* A computed factor that may be rounded must be rounded with its scale: without it it may overflow. */
-    if (needs_stored && (n->may_round || n->rounds_to != FX_BOOL) && !is_stored_narrow(a->g, touched(rest, &f))) return NULL;
+    bool is_licensed = n->may_round || n->rounds_to != FX_BOOL;
+    if (needs_stored && is_licensed && !is_stored_narrow(a->g, touched(rest, &f))) return NULL;
     return with_factor(a, &f, sum_like(a, n, rest, n->may_round), n);
 }
 

@@ -2,9 +2,9 @@
  *
  * In: a graph. Out: one in which sum[K](a * b), a an access at windows of something computed and b a 16-bit tensor in
  * memory, reads a copy of it in that dtype, a cast with a storage order in which a label of k that windows read whole
- * stands last. Without it each element would be computed anew for every window that it lies in. The language lets a
- * computed factor be rounded once to the dtype of the other; `precision: ieee` forbids it. The copy is a kernel, so the
- * product has to be large enough to pay for it; not where the kernel says how many GPU kernels it wants. */
+ * stands last. Without it each element would be computed anew for every window that it lies in. What is rounded so has to
+ * be licensed as the spec writes the product. The copy is a kernel, so the product has to be large enough to pay for it;
+ * not where the kernel says how many GPU kernels it wants. */
 #include "graph/tensor.h"
 #include "passes/build.h"
 #include "passes/passes.h"
@@ -63,7 +63,7 @@ static int find_side(const struct graph *g, const struct node *n, int *channel) 
         enum fx_dtype t = dtype_read(g, side ? c.a : c.b);
         if (access->kind != N_ACCESS || t == FX_F32 || !is_computed(access->args[0])) continue;
         bool is_rounded = access->args[0]->kind == N_CAST && access->args[0]->to == t;
-        if (g->kernel->precision == PRECISION_IEEE && !is_rounded) continue;
+        if (!n->may_round && !is_rounded) continue;
         *channel = find_channel(g, n, access);
         if (*channel >= 0 && is_worth(g, n, access)) return side;
     }

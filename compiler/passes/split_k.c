@@ -173,9 +173,7 @@ static bool stores_odd_rows(const struct graph *g, const struct node *n) {
 
 /* Whether n has one reduced label, and all its labels have fixed extents. */
 static bool are_fixed(const struct graph *g, const struct node *n) {
-    for (int i = 0; i < n->n_axes; i++)
-        if (g->kernel->axes[n->axes[i]].extent < 0) return false;
-    return n->n_reduced == 1 && g->kernel->axes[n->reduced[0]].extent >= 0;
+    return node_has_fixed_extents(g, n) && n->n_reduced == 1 && g->kernel->axes[n->reduced[0]].extent >= 0;
 }
 
 /* Whether contraction n is cut, and how. */

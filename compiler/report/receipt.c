@@ -380,7 +380,8 @@ static void add_buffers(struct facts *f) {
             const bool is_made = node_is_stored(from->value) && from->value->args[0]->kind == N_OP &&
                                  from->value->args[0]->op != O_WHERE; /* by `sources`, not a copy by `windows` */
             out.is_rounded = fx_is_float(from->dtype) && fx_dtype_bits(from->dtype) <= 16 &&
-                             (from->value->kind != N_CAST || is_made) && from->value->kind != N_INPUT && !is_copied(c->partition, i);
+                             (from->value->kind != N_CAST || is_made) && from->value->kind != N_INPUT &&
+                             !is_copied(c->partition, i);
         } else if (b->kind == FX_BUFFER_FLAGS) {
             out.dtype = "u64";
             out.why = "flags by which all blocks of a launch wait for each other between its phases";

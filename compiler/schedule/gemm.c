@@ -92,8 +92,8 @@ static int label_along(
     return last;
 }
 
-/* What an element of a window comes to that is read by itself, at a position of its own, as measured: 7 cycles of an SM,
- * most of them waiting. */
+/* What an element of a window comes to that is read by itself, at a position of its own, as measured: 7 cycles of an
+ * SM, most of them waiting. */
 static const double GATHERED = 200;
 
 /* Operations an element of the operand takes; what is the same for a chunk along `along` is computed once for it. `of`:
@@ -114,8 +114,8 @@ static double ops_of(const struct graph *g, const struct partition *p, const str
             ops += at->kind == N_CAST ? 0 : (at->kind == N_OP ? 0.5 : 1) / INSTRUCTIONS;
         } else {
             has_along &= !of || of[i] != HALVES_UNIFORM;
-            double bytes, one = at->kind != N_ACCESS ? 1.0 : 4.0;
-            if (at->kind == N_ACCESS && at->has_fill && has_along && !axes_have(along->axes, along->n, label_along(g, p, r, at, &bytes)))
+            double bytes, one = at->kind == N_ACCESS ? 4.0 : 1.0;
+            if (at->has_fill && has_along && !axes_have(along->axes, along->n, label_along(g, p, r, at, &bytes)))
                 one = GATHERED;
             ops += one / (has_along ? 1 : CHUNK);
         }

@@ -81,3 +81,13 @@ kernel too_far[U=3,V=3](x: bf16[B,H,W,C], k: bf16[U,V,C,O]) -> z: f32[B,H,W,O] {
 test too_far { B=1 H=2 W=310 C=16 O=16 init: integers(-2,2) }
 kernel outside[U=3](x: bf16[B,T,C], k: bf16[U,C,O]) -> z: f32[B,T,O] { z = sum[U,C]((x[T: idx(T) + idx(U) - 1] ?? 1) * k) }
 test outside { B=3 T=9 C=64 O=64 init: integers(-2,2) }
+
+# Windows of what is computed, which is stored before they are read.
+kernel of_relu(x: f16[B,C,T], k: f16[O,C,U=3]) -> y: f16[B,O,T] { y = sum[C,U](k * (relu(x)[T: T + U - 1] ?? 0)) }
+kernel of_sine(x: bf16[B,C,T], a: f32[C], k: bf16[O,C,U=5]) -> y: bf16[B,O,T] {
+  s = x + sin(a * x) ** 2
+  y = sum[C,U](k * (s[T: T + 2 * U - 4] ?? 0))
+}
+test of_relu { B=2 C=32 T=20 O=24 init: integers(-2,2) tol: exact }
+test of_relu { B=1 C=64 T=70 O=72 }
+test of_sine { B=2 C=32 T=30 O=24 }

@@ -900,6 +900,10 @@ static const struct {
      " y = sum[C,V]((relu(x)[W: idx(W) + idx(V) - 1] ?? 0) * k) }", "sources", false},
     {"kernel f[V=3](x: bf16[B=2,C=32,W=6], k: bf16[O=3,C,V]) -> y: f32[B,O,W] with { precision: ieee } {"
      " y = sum[C,V]((relu(x)[W: idx(W) + idx(V) - 1] ?? 0) * k) }", "sources", false},
+    {"kernel f[V=3](x: bf16[B=2,C=32,W=6], k: bf16[O=3,C,V]) -> y: f32[B,O,W] with { precision: fma } {"
+     " y = sum[C,V]((relu(x)[W: idx(W) + idx(V) - 1] ?? 0) * k) }", "sources", false},
+    {"kernel f[V=3](x: f32[B=2,C=32,W=6], k: bf16[O=3,C,V]) -> y: f32[B,O,W] {"
+     " y = sum[C,V]((relu(x)[W: idx(W) + idx(V) - 1] ?? 0) * (k * 1)) }", "sources", false}, /* no licence */
     {"kernel f[V=3](x: bf16[B=2,C=30,W=6], k: bf16[O=3,C,V]) -> y: f32[B,O,W] {"
      " y = sum[C,V]((relu(x)[W: idx(W) + idx(V) - 1] ?? 0) * k) }", "sources", false},
     {"kernel f(x: bf16[B=2,C=32,W=6], k: bf16[O=3,C]) -> y: f32[B,O,P=3] {"

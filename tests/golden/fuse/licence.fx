@@ -1,4 +1,4 @@
-# Which computed factors may be rounded to 16 bits on the way to a contraction: only beside one that is stored so.
+# Which computed factors may be rounded to 16 bits on the way to a contraction: beside one that is stored so, or both where both are computed from tensors of one such dtype alone.
 kernel stored(x: f16[M,K], w: f16[K,N]) -> y: f32[M,N] { y = exp(x) @ w }
 kernel computed(x: f32[M,K], w: f16[K,N]) -> y: f32[M,N] { y = exp(x) @ (w * 1) }
 kernel both(x: bf16[M,K], g: bf16[K], w: bf16[K,N]) -> y: f32[M,N] { y = (x * g) @ exp(w) } # each rounded to bf16
