@@ -226,6 +226,24 @@ static bool is_concatenated(struct checker *c, struct name n) {
     return false;
 }
 
+/* Whether v has this axis, or is a part along it. */
+static bool carries_axis(struct checker *c, const struct value *v, int axis) {
+    for (int i = 0; i < v->n_axes; i++)
+        if (v->axes[i] == axis || c->k->axes[v->axes[i]].part_of == axis) return true;
+    return false;
+}
+
+/* The operand of a relabel. A part of a concat stays one, whatever other labels are renamed, until its own is. */
+static struct value *relabelled(struct checker *c, const struct ast_expr *e) {
+    struct value *v = check_part(c, e->a);
+    for (const struct ast_axis *a = e->from; v && c->has_parts && a; a = a->next) {
+        int axes[MAX_AXES], n = check_find_labels(c, a->name, axes);
+        for (int i = 0; i < n; i++)
+            if (!value_has_axis(v, axes[i])) return check_settled(c, v, e->a);
+    }
+    return v;
+}
+
 static bool read_to(struct checker *c, const struct ast_expr *e, const struct value *v, int n_from, struct side *s) {
     bool is_sole = e->to && !e->to->next;
     for (const struct ast_axis *a = e->to; a; a = a->next) {
@@ -233,7 +251,7 @@ static bool read_to(struct checker *c, const struct ast_expr *e, const struct va
         bool is_new = n == 0;
         if (is_new) axes[0] = add_label(c, a->name, a->span), n = 1;
         for (int i = 0; i < n; i++)
-            if (value_has_axis(v, axes[i])) {
+            if (carries_axis(c, v, axes[i])) {
                 diag_error(c->cx, check_user_span(c, a->span), D_RELABEL,
                     "the operand has an axis " NAME_FMT " already", NAME_ARG(a->name));
                 diag_fix(c->cx, "name one that it lacks: a new label needs no declaration");
@@ -253,7 +271,7 @@ static bool read_to(struct checker *c, const struct ast_expr *e, const struct va
 
 struct value *check_relabel(struct checker *c, const struct ast_expr *e) {
     struct side from = {0}, to = {0};
-    struct value *v = check_expr(c, e->a), *positions[MAX_AXES];
+    struct value *v = relabelled(c, e), *positions[MAX_AXES];
     if (!v || !read_from(c, e->from, v, &from) || !read_to(c, e, v, from.n, &to)) return NULL;
     if (from.n == 1) {
         extent_equate(c, from.axes[0], to.axes, to.n, false, e->span);

@@ -670,6 +670,9 @@ def concat():
     c = Case(spec, "of_integers")
     a, b = c.integers("a", "i32", 3, low=-2**31, high=2**31 - 1), c.integers("b", "i32", 5, low=-9, high=9)
     c.output("y", "i32", np.concatenate([a, b]))
+    c = Case(spec, "relabelled_after")
+    a, b = c.normal("s", "f32", 3, 2, 2), c.normal("t", "f32", 2, 4)
+    c.output("y", "f32", np.concatenate([b, a.reshape(3, 4), 2 * b]))
 
 
 def index():

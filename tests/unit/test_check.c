@@ -277,6 +277,8 @@ static const struct expression {
     {"concat[P](x{M->P}, n{N->P})", "f32[P]"},
     {"concat[P](m{N->P}, x{M->P})", "f32[M,P]"},
     {"concat[P](m{N->P}, n{N->P})", "f32[M,P]"},
+    {"concat[P](m{N->P}{M->O}, n{N->P})", "f32[O,P]"},
+    {"concat[P](m{N->P}{M->P}, n{N->P})", "none"},
     {"concat[P](x)", "none"},
     {"concat[M](x, x)", "none"},
     {"concat[M](x) * 2", "f32[M]"},
