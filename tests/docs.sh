@@ -204,9 +204,9 @@ for page in README.md $(ls docs | grep '\.md$' | sed 's|^|docs/|'); do
     check_page "$page"
     check_links "$page"
 done
-table() { sed -n "$1" "$2"; } # SCRIPT FILE
+table() { sed -n "$@"; } # SCRIPT FILE...
 all_stand_on docs/diagnostics.md 'codes of diags.def' "$(table 's/^DIAG("\([A-Z0-9]*\)".*/\1/p' compiler/base/diags.def)"
-all_stand_on docs/language.md 'functions of ops.def' "$(table 's/^OP([A-Z0-9]*, "\([a-z0-9]*\)",.*/\1/p' compiler/base/ops.def)"
+all_stand_on docs/language.md 'functions of ops.def' "$(table 's/^OP([A-Z0-9]*, "\([a-z0-9]*\)",.*/\1/p' compiler/base/ops.def compiler/base/named_ops.def)"
 all_stand_on docs/language.md 'functions of the prelude' "$(table 's/^fn \([a-z0-9_]*\).*/\1/p' compiler/front/prelude.fx)"
 all_stand_on docs/language.md 'dtypes' "$(table 's/^DTYPE([A-Z0-9]*, "\([a-z0-9]*\)",.*/\1/p' compiler/dtypes.def)"
 all_stand_on docs/language.md 'axis operators' "$(table '/axis_operators\[\] = {/,/^};/s/{"\([a-z]*\)",/\n\1\n/gp' compiler/check/check_operator.c | grep '^[a-z]*$')"

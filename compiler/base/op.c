@@ -1,8 +1,11 @@
 /* ops.def as a table, and the value of each op, in double and over integers: the meaning every test compares with. */
+#define FX_EVERY_OP
 #include "base/op.h"
 
 #include <math.h>
 #include <string.h>
+
+const int op_count = N_OPS;
 
 const struct op_info op_info[N_OPS] = {
 #define OP(id, name, arity, rule, eval, integer, cuda, cuda_integer, ulps, derivative)                                 \
@@ -37,11 +40,11 @@ double op_rounded_ulps(enum op op, enum fx_dtype to) {
     return 0;
 }
 
-enum op op_find(const char *name, unsigned len) {
+bool op_find(const char *name, unsigned len, enum op *out) {
     for (int i = 0; i < N_OPS; i++)
         if (!op_info[i].is_infix && strlen(op_info[i].name) == len && memcmp(op_info[i].name, name, len) == 0)
-            return i;
-    return N_OPS;
+            return *out = (enum op)i, true;
+    return false;
 }
 
 /* ---- in double ---- */

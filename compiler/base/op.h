@@ -1,4 +1,8 @@
-/* The table of pointwise ops, iterated from ops.def (op.c). */
+/* The table of pointwise ops, iterated from ops.def (op.c).
+ *
+ * enum op names the rows of named_ops.def. The ops behind them have numbers, up to op_count, and no names, so that a row
+ * is added to ops.def without the files that include this header being compiled anew. Where FX_EVERY_OP is defined, in
+ * op.c and in the tests of ops, all rows have names. */
 #ifndef FX_OP_H
 #define FX_OP_H
 
@@ -9,9 +13,13 @@
 
 enum op {
 #define OP(id, name, arity, rule, eval, integer, cuda, cuda_integer, ulps, derivative) O_##id,
+#ifdef FX_EVERY_OP
 #include "base/ops.def"
+#else
+#include "base/named_ops.def"
+#endif
 #undef OP
-    N_OPS
+    N_OPS /* that have names here */
 };
 
 enum op_rule { RULE_ARITH, RULE_FLOAT, RULE_INTEGER, RULE_BITS, RULE_COMPARE, RULE_LOGIC, RULE_SELECT };
@@ -29,9 +37,10 @@ struct op_info {
                                two equal operands of max gets; empty: 0 */
 };
 
-extern const struct op_info op_info[N_OPS];
-/* The op a spec calls by this name (not operators), or N_OPS. */
-enum op op_find(const char *name, unsigned len);
+extern const int op_count;
+extern const struct op_info op_info[]; /* of op_count ops */
+/* The op that a spec calls by this name (not operators); false where there is none. */
+bool op_find(const char *name, unsigned len, enum op *out);
 /* The largest error of the emitted f32 form at operand a, in units of 2^-24 relative. */
 double op_ulps(enum op op, double a);
 /* Where its result is rounded to 16-bit float `to` at once: the form that is emitted, and its largest error; NULL and 0

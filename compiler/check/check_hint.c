@@ -17,7 +17,7 @@ static void offer_fns(struct nearest *near, const struct names *fns) {
 void hint_function(struct checker *c, struct name n) {
     const char *dtype = hint_for(HINT_DTYPE, n), *fix = hint_for(HINT_FUNCTION, n);
     struct nearest near = {.wanted = n};
-    for (int op = 0; op < N_OPS; op++)
+    for (int op = 0; op < op_count; op++)
         if (!op_info[op].is_infix) nearest_offer(&near, name_of_text(op_info[op].name));
     check_offer_operators(&near);
     offer_fns(&near, &c->prelude_fns);

@@ -251,19 +251,21 @@ void check_offer_operators(struct nearest *near) {
 }
 
 bool check_is_built_in(struct name n) {
-    bool found = op_find(n.s, n.len) != N_OPS || name_is(n, "idx") || name_is(n, "size") || name_is(n, "concat");
+    enum op op;
+    bool found = op_find(n.s, n.len, &op) || name_is(n, "idx") || name_is(n, "size") || name_is(n, "concat");
     for (int i = 0; i < N_AXIS_OPERATORS; i++) found |= name_is(n, axis_operators[i].name);
     return found;
 }
 
 bool check_call_built_in(struct checker *c, const struct ast_expr *e, struct name n, struct value **out) {
-    enum op op = op_find(n.s, n.len);
-    if (op != N_OPS && !e->has_labels) return *out = call_op(c, e, op), true;
+    enum op op;
+    bool is_op = op_find(n.s, n.len, &op);
+    if (is_op && !e->has_labels) return *out = call_op(c, e, op), true;
     if (name_is(n, "idx") || name_is(n, "size")) return *out = call_label(c, e), true;
     if (name_is(n, "concat")) return *out = check_concat(c, e), true;
     for (int i = 0; i < N_AXIS_OPERATORS; i++)
         if (name_is(n, axis_operators[i].name)) return *out = call_axis_operator(c, e, i), true;
-    if (op == N_OPS) return false;
+    if (!is_op) return false;
     diag_error(c->cx, check_user_span(c, e->span), D_CALL, "%s takes no labels: it is applied to every element",
         op_info[op].name);
     diag_fix(c->cx, "write %s(..)", op_info[op].name);

@@ -198,7 +198,8 @@ static void give_const(struct test_block *b, const struct ast_entry *e) {
 
 static void give_fn(struct test_block *b, const struct ast_entry *e) {
     struct name n = e->value->name;
-    if (e->value->kind == VAL_ID && (check_find_fn(b->c, n) || op_find(n.s, n.len) != N_OPS))
+    enum op op;
+    if (e->value->kind == VAL_ID && (check_find_fn(b->c, n) || op_find(n.s, n.len, &op)))
         define(b, e->name, check_cstr(b->c, n));
     else
         diag_error(b->c->cx, e->value->span, D_TEST_VALUE, NAME_FMT " is a fn: the name of another is expected",

@@ -10,7 +10,9 @@
 /* ---- ops, by the derivative column of ops.def ---- */
 
 struct grad_rules {
-    const struct ast_expr *of[N_OPS][3]; /* by each operand, NULL for 0 */
+    struct op_rules {
+        const struct ast_expr *by[3]; /* each operand, NULL for 0 */
+    } *of;                            /* op_count ops */
 };
 
 static const char *const rule_names[] = {"a", "b", "c", "r", "tie"};
@@ -18,7 +20,7 @@ enum { N_RULE_NAMES = sizeof rule_names / sizeof *rule_names };
 
 /* The column as a file of fns, one an entry that is not empty. */
 static void print_rules(struct buf *out) {
-    for (int op = 0; op < N_OPS; op++) {
+    for (int op = 0; op < op_count; op++) {
         const char *s = op_info[op].derivative;
         for (int i = 0; *s; i++) {
             while (*s == ' ') s++;
@@ -36,15 +38,16 @@ static const struct grad_rules *rules_of(struct checker *c) {
     print_rules(&text);
     const struct ast_file *file = fx_parse(c->cx, source_open(c->cx, "ops.def", text.s, text.len));
     struct grad_rules *rules = NEW(&c->cx->arena, struct grad_rules);
+    rules->of = NEW_ARRAY(&c->cx->arena, struct op_rules, op_count);
     for (const struct ast_item *f = file->items; f; f = f->next)
-        for (int op = 0; op < N_OPS; op++)
+        for (int op = 0; op < op_count; op++)
             if (name_is((struct name){f->name.s + sizeof "by_0_of", f->name.len - (uint32_t)sizeof "by_0_of"},
                     op_info[op].id))
-                rules->of[op][f->name.s[3] - '0'] = f->value;
+                rules->of[op].by[f->name.s[3] - '0'] = f->value;
     return c->grad_rules = rules;
 }
 
-bool grad_has_rule(struct checker *c, enum op op, int operand) { return rules_of(c)->of[op][operand] != NULL; }
+bool grad_has_rule(struct checker *c, enum op op, int operand) { return rules_of(c)->of[op].by[operand] != NULL; }
 
 /* The derivative of v by its operand i. */
 static struct value *derivative(struct grad *g, struct value *v, int i) {
@@ -57,7 +60,7 @@ static struct value *derivative(struct grad *g, struct value *v, int i) {
     for (int n = 0; n < N_RULE_NAMES; n++)
         if (values[n]) check_bind(c, (struct name){rule_names[n], (uint32_t)strlen(rule_names[n])}, values[n]);
     c->in_prelude = true;
-    struct value *d = check_expr(c, rules_of(c)->of[v->op][i]);
+    struct value *d = check_expr(c, rules_of(c)->of[v->op].by[i]);
     c->in_prelude = in_prelude;
     c->scope = saved;
     return d;
@@ -79,7 +82,7 @@ static struct value *times(struct grad *g, struct value *adjoint, struct value *
 
 void grad_pointwise(struct grad *g, struct value *v) {
     for (int i = 0; i < v->n_args; i++) {
-        if (!g->is_active[v->args[i]->id] || !rules_of(g->c)->of[v->op][i]) continue;
+        if (!g->is_active[v->args[i]->id] || !rules_of(g->c)->of[v->op].by[i]) continue;
         int first_new = g->k->n_values;
         struct value *adjoint = grad_adjoint(g, v), *d = derivative(g, v, i);
         struct adjoint_product p = {.n_factors = 1, .factors = {adjoint}};

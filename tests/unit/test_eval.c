@@ -2,6 +2,8 @@
  *
  * A right implementation (float arithmetic, any order of summation) must lie within every bound; a wrong one (a term
  * dropped, an index off, an accumulator of 16 bits) must not. */
+#define FX_EVERY_OP
+#include "base/op.h"
 #include "oracle/eval.h"
 #include "fx.h"
 #include "kernel_build.h"

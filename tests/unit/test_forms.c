@@ -5,6 +5,7 @@
  * The forms are written by the emitter's own value_operation and compiled as C++ by $CLANG behind host twins of the few
  * items of ptx.cuh they name. A GPU's own exp, reciprocal and so on are swept by test_gpu; here an op's form is held to
  * its row wherever tests run. */
+#define FX_EVERY_OP
 #include <dlfcn.h>
 #include <float.h>
 #include <math.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/op.h"
 #include "emit/emit_value.h"
 #include "spec_gen.h"
 #include "suite.h"

@@ -6,6 +6,7 @@
  * as (4 D(h) - D(2h)) / 3. Its error is below |D(h) - D(2h)|, which is about 3 h^2 / 6 L''', by another power of h^2; L
  * itself is off by a few roundings of the sum S of its terms' magnitudes, which h divides: 256 * 2^-53 * S / h. A
  * tolerance above 2e-5 of the gradient's scale would say nothing and is a failure. */
+#define FX_EVERY_OP
 #include <check.h>
 #include <math.h>
 #include <stdarg.h>

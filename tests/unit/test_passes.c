@@ -3,6 +3,7 @@
  * numbers where all is exact, and else stays within what it states. What they start from is compared with the oracle.
  *
  * Specs are generated (spec_gen.h) and written by hand. A failure is shrunk before it is reported. */
+#define FX_EVERY_OP
 #include <check.h>
 #include <glob.h>
 #include <math.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/op.h"
 #include "grad/grad.h"
 #include "oracle/eval.h"
 #include "fx.h"
