@@ -483,21 +483,40 @@ static bool is_long(const struct graph *g, const struct row_program *x) {
     return nominal_size(g, x->cols.axes, x->cols.n) >= PARTS * 512.0;
 }
 
-/* Whether the rows, or the blocks that columns are dealt out to, leave most of the GPU idle for long. */
-static bool has_few_rows(const struct graph *g, const struct scheduled *s, int v) {
-    const struct row_program *x = s->row;
-    double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
-    if (rows < FEW_ROWS && is_long(g, x)) return true;
-    const double across = 8 * v < SECTORS / 4 ? SECTORS / 4 : 8 * v; /* rows of a block */
-    return x->is_along_rows && rows / across < g->cx->arch->sms / (x->n_scans ? 2.0 : 2.0 * SPREAD) &&
-           cols >= PARTS * 64.0;
-}
-
 /* Stages, each a launch of rows in parts, that read elements. */
 static int n_reading(const struct row_program *x) {
     int n = 0;
     for (int i = 0; i < x->n_stages; i++) n += row_stage_reads(x, &x->stages[i]);
     return n;
+}
+
+/* What one more launch takes, and how much faster parts are to be, which read the sums of all. */
+static const double NEXT_LAUNCH = 2e-6, PARTS_GAIN = 1.2;
+
+/* Whether blocks of a row each would leave SMs idle for longer than reading the rows in parts takes. */
+static bool idles_long(const struct graph *g, const struct scheduled *s, double rows, double cols) {
+    const struct row_program *x = s->row;
+    const struct arch *m = g->cx->arch;
+    const bool is_spread = SPREAD / 2 * rows <= m->sms && m->has_wgmma && !x->n_scans;
+    const double blocks = is_spread ? SPREAD * rows : rows;
+    double read = 0, row_bytes = 0;
+    if (blocks >= m->sms) return false;
+    for (int i = 0; i < s->n_loads; i++) read += tensor_bytes(g, &s->loads[i]);
+    for (int i = 0; i < x->n_held; i++) row_bytes += cols * bytes_of(&x->held[i]);
+    const bool is_kept = row_bytes <= 4.0 * MOST_WORDS * 512 * (is_spread ? SPREAD : 1);
+    const double times = is_kept ? 1 : x->n_passes + x->stores_elements;
+    const double parts = read * n_reading(x) / m->copied + (x->n_stages - 1) * NEXT_LAUNCH;
+    return read * times / m->copied * m->sms / blocks > parts * PARTS_GAIN;
+}
+
+/* Whether the rows, or the blocks that columns are dealt out to, leave most of the GPU idle for long. */
+static bool has_few_rows(const struct graph *g, const struct scheduled *s, int v) {
+    const struct row_program *x = s->row;
+    double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
+    if (rows < FEW_ROWS && is_long(g, x)) return true;
+    if (!x->is_along_rows) return idles_long(g, s, rows, cols);
+    const double across = 8 * v < SECTORS / 4 ? SECTORS / 4 : 8 * v; /* rows of a block */
+    return rows / across < g->cx->arch->sms / (x->n_scans ? 2.0 : 2.0 * SPREAD) && cols >= PARTS * 64.0;
 }
 
 /* How many parts: a few blocks for each SM, since in launches that read elements every block adds up all parts of the
@@ -564,11 +583,18 @@ bool schedule_row_configure(
 static const double OPS_PER_CYCLE = 128;
 /* Instructions of an operation of the graph, conversions and addresses among them; a function is several. */
 static const double INSTRUCTIONS = 2;
-enum { OF_FUNCTION = 4, JOIN_INSTRUCTIONS = 12, MOST_BLOCKS = 4 };
+/* Cycles until an element that a thread's own loop reads is there, and how many of them the thread waits for at once. */
+static const double LOAD_CYCLES = 600, LOADS_AT_ONCE = 4;
+enum { OF_FUNCTION = 4, JOIN_INSTRUCTIONS = 12, MOST_BLOCKS = 4, LONG_WALK = 1024 };
 
-static double element_ops(const struct graph *g, const struct partition *p, const struct scheduled *s) {
+struct element_work { /* of an element of the row, in all passes */
+    double ops, loads; /* operations of the graph; elements that loops of its thread read */
+};
+
+static struct element_work element_work(
+    const struct graph *g, const struct partition *p, const struct scheduled *s) {
     const struct row_program *x = s->row;
-    double ops = 0;
+    struct element_work work = {0, 0};
     for (int w = 0; w <= x->n_passes; w++) {
         double *times = NEW_ARRAY(&g->cx->arena, double, g->n_nodes + 1);
         bool *is_below = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1); /* computed at elements that an access reads */
@@ -578,8 +604,11 @@ static double element_ops(const struct graph *g, const struct partition *p, cons
             if (times[i] == 0) times[i] = 1;
             struct tensor t;
             bool is_function = n->kind == N_OP && op_info[n->op].rule == RULE_FLOAT;
-            ops += n->kind == N_CONST ? 0 : times[i] * (is_function ? OF_FUNCTION : 1);
-            if (node_is_loaded(g, p, s->group, n, &t)) continue;
+            work.ops += n->kind == N_CONST ? 0 : times[i] * (is_function ? OF_FUNCTION : 1);
+            if (node_is_loaded(g, p, s->group, n, &t)) {
+                work.loads += times[i] > 1 ? times[i] : 0;
+                continue;
+            }
             bool is_loop = n->kind == N_SHARE || (n->kind == N_REDUCE && !is_row_step(s->group, n));
             for (int a = 0; a < n->n_args; a++) {
                 double inside = times[i] * (!is_loop                ? 1
@@ -590,7 +619,11 @@ static double element_ops(const struct graph *g, const struct partition *p, cons
             }
         }
     }
-    return ops;
+    return work;
+}
+
+static double blocks_of_rows(const struct config *f, double rows) {
+    return ceil(rows / f->tile_m) * (f->spread ? f->spread : 1);
 }
 
 /* The configuration that takes rows of so many elements. */
@@ -598,7 +631,8 @@ static const struct config *config_for(const struct scheduled *s, double rows, d
     for (int i = 0; i < s->n_configs; i++) {
         const struct config *f = &s->configs[i];
         bool fits = (!f->most_cols || cols <= f->most_cols) && (!f->suits_cols || cols <= f->suits_cols) &&
-                    (!f->few || rows * f->few <= sms * f->tile_m) && cols >= f->from_cols;
+                    (!f->few || rows * f->few <= sms * f->tile_m) && cols >= f->from_cols &&
+                    4 * blocks_of_rows(f, rows) >= (double)f->wants_grid * sms;
         if (fits) return f;
     }
     return &s->configs[s->n_configs - 1];
@@ -621,14 +655,24 @@ static double again_seconds(const struct graph *g, const struct scheduled *s, do
     return m->l2_bytes ? bytes / (m->l2_bytes * m->cycles * L2_SHARE) : 0;
 }
 
+/* Seconds of what threads read in loops of their own: each element is waited for, by as many threads as there are. */
+static double loop_seconds(
+    const struct arch *m, const struct scheduled *s, const struct config *f, double rows, double cols, double loads) {
+    double blocks = s->parts ? m->sms : blocks_of_rows(f, rows), held = (double)m->sms * f->min_blocks;
+    double threads = (blocks < held ? blocks : held) * f->block, wanted = rows * cols * loads;
+    if (threads > rows * cols) threads = rows * cols;
+    return wanted > 0 ? wanted / (threads * LOADS_AT_ONCE) * LOAD_CYCLES / m->cycles : 0;
+}
+
 /* Rows that do not stay in registers are read once a pass. */
 void schedule_row_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
     const struct row_program *x = s->row;
+    const struct element_work work = element_work(g, p, s);
     s->bytes += scheduled_bytes(g, p, s);
     double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n), read = 0;
     double lanes = x->is_along_rows ? 8 : 8 * (s->configs[0].is_aligned ? s->configs[0].vector : 1);
     double padded = cols < lanes ? lanes : cols; /* lanes without an element idle */
-    double ops = rows * (padded * element_ops(g, p, s) * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
+    double ops = rows * (padded * work.ops * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
     if (s->parts) s->bytes *= n_reading(x);
     const struct arch *m = g->cx->arch;
     const struct config *f = config_for(s, rows, cols, m->sms);
@@ -641,9 +685,9 @@ void schedule_row_price(const struct graph *g, const struct partition *p, struct
     double again = x->is_along_rows ? 0 : again_seconds(g, s, rows);
     if (s->seconds < computing) s->seconds = computing;
     if (s->seconds < again) s->seconds = again;
-    int spread = 1;
-    for (int i = 0; i < s->n_configs; i++)
-        if (s->configs[i].spread && cols >= s->configs[i].from_cols) spread = SPREAD;
-    if (!s->parts && rows * spread < m->sms && cols >= 1024)
-        s->seconds *= m->sms / (rows < 1 ? spread : rows * spread); /* a block a row leaves SMs idle */
+    const double blocks = blocks_of_rows(f, rows), walked = cols * (1 + work.loads);
+    if (!s->parts && blocks < m->sms && walked >= LONG_WALK)
+        s->seconds *= m->sms / (blocks < 1 ? 1 : blocks); /* the other SMs idle */
+    const double loops = loop_seconds(m, s, f, rows, cols, work.loads);
+    if (s->seconds < loops) s->seconds = loops;
 }
