@@ -204,7 +204,8 @@ def measured(bench, k, f, compiled=False, peers=True, rounds=7, others={}):
     values = [bench.values(k, [t.data_ptr() for t in s]) for s in sets]
     n_workspace = k.workspace_bytes(values[0])
     workspace = torch.empty(max(256, n_workspace), device="cuda", dtype=torch.uint8)
-    copies = [torch.empty(2, max(1, n_bytes // 2), device="cuda", dtype=torch.uint8) for _ in range(n)]
+    half = -(-n_bytes // 8192) * 4096  # of both sides, which begin at whole pages: else a copy takes up to five times as long
+    copies = [torch.empty(2, -(-half // (1 << 21)) << 21, device="cuda", dtype=torch.uint8)[:, :half] for _ in range(n)]
     inputs = [[t for a, t in zip(k.args, s) if a.is_input] for s in sets]
 
     def ours(i):
