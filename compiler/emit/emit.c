@@ -1,4 +1,4 @@
-/* Writes the `.cu`: the launch contract, the pieces of compiler/kernels it needs and no others, then for every GPU
+/* Writes the `.cu`: the launch contract, the pieces of compiler/kernels that it needs (emit_pieces.c), then for every GPU
  * kernel its problem struct and its entries.
  *
  * In: the unit and its plan. Out: CUDA text. */
@@ -7,116 +7,10 @@
 #include "plan/launch.h"
 #include "schedule/row_program.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "schedule/bins.h"
 #include "seam/print.h"
-
-
-/* ---- the pieces of compiler/kernels ---- */
-
-#define PIECE(name, title) extern const char fx_text_##name[], fx_text_##name##_end[];
-#include "kernels/pieces.def"
-#undef PIECE
-
-struct piece { /* one item of a .cuh file: from `// name: ..` to the next */
-    const char *text;
-    size_t len;
-    struct name names[8]; /* what it defines */
-    int n_names, file;
-    bool is_used;
-};
-
-static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
-/* Reads `// fx_a, fx_b: ` at s into the names it lists; 0 if s begins no item. */
-static int item_names(const char *s, const char *end, struct name *names, int max) {
-    int n = 0;
-    if (end - s < 6 || memcmp(s, "// ", 3) != 0 || (memcmp(s + 3, "fx_", 3) != 0 && memcmp(s + 3, "FX_", 3) != 0))
-        return 0;
-    for (s += 3; s < end && n < max;) {
-        const char *first = s;
-        while (s < end && is_word(*s)) s++;
-        if (s == first) return 0;
-        names[n++] = (struct name){first, (uint32_t)(s - first)};
-        if (s < end && *s == ':') return n;
-        if (end - s < 2 || memcmp(s, ", ", 2) != 0) return 0;
-        s += 2;
-    }
-    return 0;
-}
-
-static void split_items(struct arena *a, const char *s, const char *end, int file, struct piece **pieces, int *n) {
-    struct piece *open = NULL;
-    for (const char *line = s; line < end;) {
-        const char *next = memchr(line, '\n', (size_t)(end - line));
-        next = next ? next + 1 : end;
-        struct name names[8];
-        int n_names = item_names(line, next, names, 8);
-        if (n_names) {
-            struct piece *p = &PUSH(a, *pieces, *n);
-            *p = (struct piece){.text = line, .n_names = n_names, .file = file};
-            memcpy(p->names, names, sizeof names);
-        }
-        open = *n ? &(*pieces)[*n - 1] : NULL;
-        if (open && open->file == file) open->len = (size_t)(next - open->text);
-        line = next;
-    }
-    for (int i = 0; i < *n; i++)
-        while ((*pieces)[i].len && (*pieces)[i].text[(*pieces)[i].len - 1] == '\n') (*pieces)[i].len--;
-}
-
-/* Marks every item whose name stands in the text, comments apart, and what those need in turn. */
-static void mark_used(const char *s, size_t len, struct piece *pieces, int n) {
-    const char *end = s + len;
-    while (s < end) {
-        if (s[0] == '/' && s[1] == '/') { /* no text ends in the first */
-            while (s < end && *s != '\n') s++;
-        } else if (is_word(*s)) {
-            const char *first = s;
-            while (s < end && is_word(*s)) s++;
-            struct name word = {first, (uint32_t)(s - first)};
-            if (word.len < 4 || (memcmp(first, "fx_", 3) != 0 && memcmp(first, "FX_", 3) != 0)) continue;
-            for (int i = 0; i < n; i++)
-                for (int j = 0; j < pieces[i].n_names && !pieces[i].is_used; j++)
-                    if (name_eq(pieces[i].names[j], word)) {
-                        pieces[i].is_used = true;
-                        mark_used(pieces[i].text, pieces[i].len, pieces, n);
-                    }
-        } else {
-            s++;
-        }
-    }
-}
-
-static void put_pieces(struct buf *out, struct arena *a, const struct buf *generated) {
-    static const struct {
-        const char *title, *text, *end;
-    } files[] = {
-#define PIECE(name, title) {title, fx_text_##name, fx_text_##name##_end},
-#include "kernels/pieces.def"
-#undef PIECE
-    };
-    enum { N_FILES = sizeof files / sizeof *files, N_HARDWARE = 2 };
-    struct piece *pieces = NULL;
-    int n = 0;
-    for (int f = 0; f < N_FILES; f++) split_items(a, files[f].text, files[f].end, f, &pieces, &n);
-    mark_used(generated->s, generated->len, pieces, n);
-    for (int f = 0; f < N_FILES; f++) {
-        bool any = false;
-        for (int i = 0; i < n; i++) {
-            if (pieces[i].file != f || !pieces[i].is_used) continue;
-            if (!any)
-                buf_printf(
-                    out, "// ---- %s ----\n%s\n", files[f].title, f < N_HARDWARE ? "#ifndef FX_PTX\n" : "");
-            any = true;
-            buf_put(out, pieces[i].text, pieces[i].len);
-            buf_puts(out, "\n\n");
-        }
-        if (any && f < N_HARDWARE) buf_puts(out, "#endif  // FX_PTX\n\n");
-    }
-}
 
 /* ---- entries ---- */
 
@@ -478,7 +372,7 @@ static const char *plain_name(struct arena *a, const char *file) {
     const char *slash = strrchr(file, '/');
     char *name = arena_printf(a, "%s", slash ? slash + 1 : file);
     for (char *s = name; *s; s++)
-        if (!is_word(*s) && *s != '.' && *s != '-') *s = '_';
+        if (!is_word_byte(*s) && *s != '.' && *s != '-') *s = '_';
     return name;
 }
 
@@ -515,7 +409,7 @@ void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan) 
         "// [1] among them stands for the conditions listed so.\n");
     for (int i = 0; i < plan->n_kernels; i++) put_contract(out, &plan->kernels[i]);
     buf_putc(out, '\n');
-    put_pieces(out, a, &generated);
+    emit_pieces(out, generated.s, generated.len);
     buf_printf(out, "// ==== generated from %s ====\n\n", file);
     buf_put(out, generated.s, generated.len ? generated.len - 1 : 0);
 }
