@@ -211,6 +211,32 @@ const bool *value_pairs(struct values *w) {
     return is_pair;
 }
 
+/* Whether a cast of n to a narrow integer rounds it, too, at less than what rounding and truncating take. */
+static bool rounds_in_cast(const struct node *n) {
+    return n->kind == N_CAST && fx_is_integer(n->to) && fx_dtype_bits(n->to) <= 16 && n->args[0]->kind == N_OP &&
+           n->args[0]->op == O_ROUND && n->args[0]->dtype == FX_F32;
+}
+
+bool value_is_rounded_late(const struct values *w, const struct node *n) {
+    bool is_read = false;
+    for (int i = n->id + 1; i < w->g->n_nodes; i++)
+        for (int a = 0; a < w->g->nodes[i]->n_args; a++) {
+            if (w->g->nodes[i]->args[a] != n) continue;
+            if (!rounds_in_cast(w->g->nodes[i])) return false;
+            is_read = true;
+        }
+    for (int i = 0; i < w->g->n_outputs; i++)
+        if (w->g->outputs[i].value == n) return false;
+    return is_read;
+}
+
+/* arg rounded and saturated to integers of type t. */
+static const char *rounded_in(struct values *w, enum fx_dtype t, const char *arg) {
+    const bool is_signed = fx_dtype_class_of(t) != FX_CLASS_U;
+    const int most = (1 << (fx_dtype_bits(t) - is_signed)) - 1;
+    return arena_printf(value_arena(w), "fx_round_in(%s, %d.0f, %d.0f)", arg, is_signed ? -most - 1 : 0, most);
+}
+
 const char *value_cast(struct values *w, const struct node *n, const char *arg) {
     struct arena *a = value_arena(w);
     enum fx_dtype from = n->args[0]->dtype, to = n->to;
@@ -218,6 +244,7 @@ const char *value_cast(struct values *w, const struct node *n, const char *arg) 
     if (from == FX_BOOL)
         return fx_is_integer(to) ? arena_printf(a, "(%s)%s", value_ctype(n->dtype), arg)
                                  : arena_printf(a, n->dtype == FX_F64 ? "%s ? 1.0 : 0.0" : "%s ? 1.0f : 0.0f", arg);
+    if (rounds_in_cast(n)) return rounded_in(w, to, arg);
     if (fx_is_integer(to) && fx_is_float(from)) return arena_printf(a, "fx_saturate_%s(%s)", fx_dtype_name(to), arg);
     if (fx_is_integer(to))
         return fx_dtype_bits(to) >= 32 ? arena_printf(a, "(%s)%s", value_ctype(n->dtype), arg)

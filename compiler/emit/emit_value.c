@@ -360,6 +360,9 @@ static const char *compute(struct values *w, struct scope *p, struct node *n) {
         for (int i = 0; i < n->n_args; i++) narrow &= is_narrow(w, n->args[i]);
         for (int i = 0; i < n->n_args; i++) args[i] = narrow ? narrow_at(w, p, n->args[i]) : wide_at(w, p, n->args[i]);
         if (w->is_pair && w->is_pair[n->id]) return arena_printf(value_arena(w), "%s, %s", args[0], args[1]);
+        if (n->kind == N_OP && n->op == O_ROUND && !(p->place && p->place[n->id]) && !(p->known && p->known[n->id]) &&
+            value_is_rounded_late(w, n))
+            return args[0];
         what = is_narrow(w, n) ? value_narrow_operation(w, n, args) : value_operation(w, n, args);
         break;
     }

@@ -80,6 +80,8 @@ const char *value_ctype(enum fx_dtype t); /* of a compute type */
 const bool *value_pairs(struct values *w);
 /* By node: a packed input without signs that those casts, or such a difference as its first term, alone read. */
 const bool *value_bits(struct values *w);
+/* Whether casts to narrow integers alone read n, which round what it rounds. */
+bool value_is_rounded_late(const struct values *w, const struct node *n);
 const char *value_of_element(struct values *w, enum fx_dtype t, const char *element);
 const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value);
 const char *value_literal(struct values *w, const struct node *n);

@@ -84,6 +84,9 @@ FX_DEVICE double fx_clamp_f64(double x, double lo, double hi) { return x != x ? 
 // fx_clamp_f32: the same in f32, where conversions to doubles would take most of the time
 FX_DEVICE float fx_clamp_f32(float x, float lo, float hi) { return x != x ? 0.0f : fminf(fmaxf(x, lo), hi); }
 
+// fx_round_in: x rounded to the nearest integer, of two the even one, and saturated to lo and hi, whose magnitudes lie below 2^22; NaN to 0. The unit of the sum is 1
+FX_DEVICE int fx_round_in(float x, float lo, float hi) { return (int)fx_bits(fx_clamp_f32(x, lo, hi) + 12582912.0f) - 0x4b400000; }
+
 // fx_saturate_i4: x truncated and saturated
 FX_DEVICE int fx_saturate_i4(double x) { return (int)fx_clamp_f64(x, -8.0, 7.0); }
 FX_DEVICE int fx_saturate_i4(float x) { return (int)fx_clamp_f32(x, -8.0f, 7.0f); }

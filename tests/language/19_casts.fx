@@ -38,3 +38,9 @@ kernel of_bools(x: f32[N]) -> (b: bool[N], s: f32[N], i: i32[N]) {
   i = i32(x > 0) + 1
 }
 kernel rounded_middle(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = f16(x) @ f16(w) }
+kernel to_nearest(x: f32[N]) -> (a: i8[N], b: u8[N], c: i16[N], d: i32[N]) {
+  a = i8(round(x))
+  b = u8(round(x))
+  c = i16(round(x))
+  d = i32(round(x))
+}

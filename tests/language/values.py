@@ -475,6 +475,12 @@ def casts():
     c = Case(spec, "rounded_middle")
     x, w = c.normal("x", "f32", 3, 6), c.normal("w", "f32", 6, 4)
     c.output("y", "f32", rounded("f16", x) @ rounded("f16", w))
+    c = Case(spec, "to_nearest")  # of two the even one
+    x = c.given("x", "f32", rounded("f32", [NAN, INF, -INF, 0.5, 1.5, -0.5, -1.5, 2.5, 0.49999997, 7.5, -8.5, 126.5, 127.5, -127.5, -128.5, -129, 254.5, 255.5,
+                                            300, 32766.5, 32767.5, -32768.5, 8388609, -8388609, 2**31, 1e30, -1e30, -0.0]))
+    for name, dtype in zip("abcd", ("i8", "u8", "i16", "i32")):
+        low, high = INTEGERS[dtype]
+        c.output(name, dtype, [0 if math.isnan(v) else high if v >= high else low if v <= low else round(float(v)) for v in x])
 
 
 def exact_round(dtype, v):
