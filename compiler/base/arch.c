@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const struct arch rows[] = {
-#define ARCH(name, gpu, sms, mhz, gb, l2, block_kb, sm_kb, threads, blocks, tensor, wgmma, mma_f64, f8) \
-    {name, gpu, sms, mhz * 1e6, gb * 1e9, l2, block_kb << 10, sm_kb << 10, threads, blocks, tensor, wgmma, mma_f64, f8},
+#define ARCH(name, gpu, sms, mhz, gb, l2, block_kb, sm_kb, threads, blocks, tensor, clusters, wgmma, mma_f64, f8) \
+    {name, gpu, sms, mhz * 1e6, gb * 1e9, l2, block_kb << 10, sm_kb << 10, threads, blocks, tensor, clusters, wgmma,       \
+        mma_f64, f8},
 #define GPU(arch, name, sms, mhz, gb, l2)
 #include "base/arch.def"
 #undef ARCH
@@ -20,7 +21,7 @@ static const struct gpu_row {
     double cycles, copied;
     int l2_bytes;
 } gpus[] = {
-#define ARCH(name, gpu, sms, mhz, gb, l2, block_kb, sm_kb, threads, blocks, tensor, wgmma, mma_f64, f8)
+#define ARCH(name, gpu, sms, mhz, gb, l2, block_kb, sm_kb, threads, blocks, tensor, clusters, wgmma, mma_f64, f8)
 #define GPU(arch, name, sms, mhz, gb, l2) {arch, name, sms, mhz * 1e6, gb * 1e9, l2},
 #include "base/arch.def"
 #undef ARCH

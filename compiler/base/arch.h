@@ -20,6 +20,7 @@ struct arch {
     int sm_shared;           /* likewise an SM, of which each block takes SHARED_OVERHEAD besides */
     int sm_threads, sm_blocks; /* that an SM holds at once */
     int tensor_flops;          /* of 16-bit floats by its tensor cores in a cycle and SM, at most */
+    bool has_clusters;         /* blocks on neighbouring SMs that reach each other's shared memory */
     bool has_wgmma;            /* products by warpgroups, copies by tensor maps */
     bool has_mma_f64;          /* the mma of doubles that the engine uses, m16n8k4 */
     bool has_f8;               /* instructions that round to 8-bit floats */

@@ -331,7 +331,7 @@ static void add_config(
     if (x->is_along_rows && x->n_scans) words = scan_chunk_words(x, v);
     if (!x->is_along_rows && x->n_scans && v == 1) words += widest_scan(x);
     if (x->run && t->is_resident) words += run_words(g, s->group, v);
-    if (t->is_spread && (!m->has_wgmma || x->n_scans || s->block)) return;
+    if (t->is_spread && (!m->has_clusters || x->n_scans || s->block)) return;
     if (v == 1 && !x->run && !(x->is_along_rows && (x->n_scans || t->is_resident || s->parts)))
         chunks *= 4; /* as many elements a thread as with vectors */
     else if (!t->is_resident && !x->is_along_rows && !x->run && !x->n_scans && !s->parts)
@@ -497,7 +497,7 @@ static const double NEXT_LAUNCH = 2e-6, PARTS_GAIN = 1.2;
 static bool idles_long(const struct graph *g, const struct scheduled *s, double rows, double cols) {
     const struct row_program *x = s->row;
     const struct arch *m = g->cx->arch;
-    const bool is_spread = SPREAD / 2 * rows <= m->sms && m->has_wgmma && !x->n_scans;
+    const bool is_spread = SPREAD / 2 * rows <= m->sms && m->has_clusters && !x->n_scans;
     const double blocks = is_spread ? SPREAD * rows : rows;
     double read = 0, row_bytes = 0;
     if (blocks >= m->sms) return false;
