@@ -111,7 +111,7 @@ for suite in "$@"; do
     { cat "$work/$suite.out"; echo "end of $suite"; } >>"$work/all"
 done
 sort -rn "$work/seconds" | awk '
-    { if (!sum[$2]) suite[++n] = $2; sum[$2] += $1 }
+    { if (!($2 in sum)) suite[++n] = $2; sum[$2] += $1 }
     NF > 2 && ++m <= 8 { programs = programs sprintf("%s%s %.0f", m > 1 ? ", " : "", $3, $1) }
     END {
         for (i = 1; i <= n; i++)

@@ -34,7 +34,6 @@ struct fuser {
 static inline int fuse_walk(struct fuser *f) { return 2 * ++f->n_walks; }
 
 /* fuse.c: which kernel computes each stored value. */
-const char *fuse_node_name(struct fuser *f, const struct node *n);
 /* The buffer of value in that dtype, made where there is none: `why` and `span` for the receipt; reader: the
  * contraction it is a factor of, or NULL. */
 int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, const struct node *reader,

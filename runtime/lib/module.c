@@ -113,11 +113,18 @@ static int core_count(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+/* The emulator's compiler reads the whole text for each set of entries: sets are as large as leaves every core one. */
+static int at_once(int n_tasks) {
+    enum { LEAST_TOGETHER = 8 };
+    int n = (n_tasks + core_count() - 1) / core_count();
+    return n < LEAST_TOGETHER ? LEAST_TOGETHER : n > MOST_TOGETHER ? MOST_TOGETHER : n;
+}
+
 /* This thread works too: where no other can be started, it does everything. */
 void tasks_compile(struct task *tasks, int n_tasks, bool cached) {
     enum { MAX_HELPERS = 63 };
     bool is_emulated = n_tasks && tasks[0].compile.entry && stand_in_get();
-    struct batch b = {.tasks = tasks, .n = n_tasks, .at_once = is_emulated ? MOST_TOGETHER : 1};
+    struct batch b = {.tasks = tasks, .n = n_tasks, .at_once = is_emulated ? at_once(n_tasks) : 1};
     pthread_t helpers[MAX_HELPERS];
     struct cache cache;
     if (cached) cache_open(&cache, true);

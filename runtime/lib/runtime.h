@@ -86,7 +86,7 @@ struct compile {
 fx_status nvrtc_compile(struct compile *c);
 /* Several entries of one source, at most MOST_TOGETHER: by the emulator's compiler at once, as most of its time goes
  * into what they have in common; by NVRTC one after another. */
-enum { MOST_TOGETHER = 8 };
+enum { MOST_TOGETHER = 24 };
 fx_status nvrtc_compile_together(struct compile *const *c, int n);
 
 /* ---- cuda_api.c: what takes the place of driver and NVRTC, the emulator ---- */
