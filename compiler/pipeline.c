@@ -26,6 +26,8 @@ static const struct pass passes[] = {
         "canonicalise"},
     {"windows", pass_windows, false, false,
         "after algebra, which brings accesses to the leaves and would see through what is stored, and before dce", NULL},
+    {"taps", pass_taps, false, true,
+        "after access, which brings the taps to the leaves, as windows, and before dce", NULL},
     {"share", pass_share, false, false,
         "after algebra, which looks into no run, and before partial, which begins reductions of what runs share", NULL},
     {"partial", pass_partial, false, false,

@@ -86,6 +86,8 @@ static bool is_leaf(const struct body *b, const struct node *n) {
     struct tensor t;
     for (int i = 0; i < b->n_chunks; i++)
         if (b->chunks[i].access == n) return true;
+    for (int i = 0; i < b->n_parts; i++)
+        if (b->parts[i] == n && b->part_names[i]) return true;
     return group_sum(r, n) >= 0 || is_chain_step(r, n) || is_shared_by(r, n) ||
            node_is_loaded(b->g, b->c->partition, r, n, &t);
 }
@@ -287,15 +289,48 @@ static void emit_partials(struct body *b) {
         names.s);
 }
 
+/* Reads a strip: of one row what V adjacent elements read around a multiple of their own positions. Returns its name.
+ */
+static const char *emit_strip(struct body *b, struct scope *row, const struct chunk *c) {
+    struct node others = *c->access; /* without the position along the strip */
+    const int last = c->tensor.axes[c->tensor.n_axes - 1];
+    const char *inside, *name = emit_local(b->w.names, c->access);
+    bool is_narrow = b->w.narrow != NULL;
+    others.n_at = 0;
+    for (int i = 0; i < c->access->n_at; i++) {
+        struct node *at = c->access->args[1 + i];
+        if (c->access->at[i] == last) is_narrow = is_narrow && b->w.narrow[at->id].is_narrow;
+        else others.at[others.n_at++] = c->access->at[i], others.args[others.n_at] = at;
+    }
+    struct scope *at = value_open_access(&b->w, row, &others, &inside);
+    at->at[last] = "0";
+    const char *type = is_narrow ? "index" : "long long";
+    value_line(&b->w, "fx_strip<%d, %d, %d, V> %s;%s", c->factor, c->least, c->most, name,
+        value_comment(b->g, c->access));
+    value_line(&b->w, "%s.template load<ALIGNED>(%s + %s, (%s)%s, (%s)%s, %s, %s);", name,
+        tensor_name(b, &c->tensor), address_offset(&b->w, at, &c->tensor), type, b->along_var, type,
+        b->l->axis_names[last], inside && *inside ? inside : "true",
+        c->fill ? value_literal(&b->w, c->fill) : "0.0f");
+    return name;
+}
+
 /* Reads what stands at positions that the elements of a thread have in common, V elements at a time; where each has
  * several adjacent ones of which constant positions take one, all of them. */
-static void emit_chunks(struct body *b, struct scope *row) {
+static void emit_chunks(struct body *b, struct scope *row, const bool *is_needed) {
     for (int i = b->n_chunks - 1; i >= 0; i--) { /* in the order of the graph */
         const struct chunk *c = &b->chunks[i];
+        if (b->chunk_names[i] || !is_needed[c->owner]) continue;
         struct node *n = c->access;
         const struct tensor *t = &c->tensor;
         const struct flat_index f = {.labels = &b->along, .var = b->along_var, .type = b->is_gemm ? "int" : NULL};
         const char *inside, *times = c->step > 1 ? arena_printf(arena(b), " * %d", c->step) : "";
+        if (c->is_strip) {
+            if (c->owner == i) b->chunk_arrays[i] = emit_strip(b, row, c);
+            const char *v = c->factor > 1 ? arena_printf(arena(b), "%d * v", c->factor) : "v";
+            b->chunk_names[i] = arena_printf(arena(b), "%s.get(%s%s%.0d)", b->chunk_arrays[c->owner], v,
+                c->first > 0 ? " + " : c->first < 0 ? " - " : "", c->first < 0 ? -c->first : c->first);
+            continue;
+        }
         if (c->owner == i) {
             const char *name = b->chunk_arrays[i] = emit_local(b->w.names, n);
             struct scope *at = value_open_access(&b->w, row, n, &inside);
@@ -330,12 +365,88 @@ static struct scope *open_elements(struct body *b, struct scope *row) {
             b->is_gemm ? "" : "!ALIGNED && ");
     bind_labels(b, p, &b->along, arena_printf(arena(b), "(%s + v)", b->along_var));
     for (int i = 0; i < b->n_chunks; i++) p->text[b->chunks[i].access->id] = b->chunk_names[i];
+    for (int i = 0; i < b->n_parts; i++) p->text[b->parts[i]->id] = b->part_names[i];
     return p;
 }
 
 static void close_elements(struct body *b, int block) {
     b->w.indent = 3;
     value_close_block(&b->w, block, "}");
+}
+
+/* ---- long sums ---- */
+
+/* The operand of n that goes on with its chain: one of the same operation. */
+static struct node *next_in_chain(const struct node *n) {
+    for (int i = 0; i < 2 && n->n_args == 2; i++)
+        if (n->args[i]->kind == N_OP && n->args[i]->op == n->op && n->args[i]->n_args == 2) return n->args[i];
+    return NULL;
+}
+
+/* The values in the midst of the longest sum, or product or maximum, at which it is cut in parts: what a part reads is
+ * read ahead of it, so that registers hold that of one part at a time. */
+static void find_parts(struct body *b, const bool *is_uniform) {
+    enum { OF_PART = 7, LONG_SUM = 12 };
+    int *length = NEW_ARRAY(arena(b), int, b->g->n_nodes + 1), longest = 0;
+    struct node *root = NULL, *chain[MAX_CHUNKS];
+    bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    if (b->is_gemm || b->has_loops || !b->n_chunks) return;
+    for (int s = 0; s < b->l->kernel->group->n_stores; s++)
+        needed[copied_value(store_element(b->g, b->l->kernel->group, &b->l->kernel->group->stores[s]))->id] = true;
+    for (int i = b->g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = b->g->nodes[i];
+        for (int a = 0; needed[i] && !is_leaf(b, n) && a < n->n_args; a++) needed[n->args[a]->id] = true;
+    }
+    for (int i = 0; i < b->g->n_nodes; i++) {
+        struct node *n = b->g->nodes[i];
+        bool is_of_chain = n->op == O_ADD || n->op == O_MUL || n->op == O_MAX || n->op == O_MIN;
+        if (!needed[i] || n->kind != N_OP || !is_of_chain || !fx_is_float(n->dtype) || is_uniform[i]) continue;
+        const struct node *next = next_in_chain(n);
+        length[i] = 1 + (next && needed[next->id] ? length[next->id] : 0);
+        if (length[i] > longest) longest = length[i], root = n;
+    }
+    int n_chain = 0;
+    if (longest < LONG_SUM || longest > MAX_CHUNKS) return;
+    for (struct node *n = root; n && length[n->id]; n = length[n->id] > 1 ? next_in_chain(n) : NULL)
+        chain[n_chain++] = n;
+    for (int i = n_chain - OF_PART; i >= OF_PART - 1 && b->n_parts < MAX_SUM_PARTS; i -= OF_PART)
+        b->parts[b->n_parts++] = chain[i];
+}
+
+/* Chunks that n is made of, beside parts that are computed already. */
+static const bool *chunks_below(struct body *b, const struct node *n) {
+    bool *seen = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1), *is_needed = NEW_ARRAY(arena(b), bool, MAX_CHUNKS);
+    seen[n->id] = true;
+    for (int i = n->id; i >= 0; i--) {
+        const struct node *at = b->g->nodes[i];
+        if (!seen[i]) continue;
+        for (int c = 0; c < b->n_chunks; c++)
+            if (b->chunks[c].access == at) is_needed[b->chunks[c].owner] = true;
+        for (int a = 0; !is_leaf(b, at) && a < at->n_args; a++) seen[at->args[a]->id] = true;
+    }
+    return is_needed;
+}
+
+static void emit_parts(struct body *b, struct scope *row, const bool *is_uniform) {
+    for (int i = 0; i < b->n_parts; i++) {
+        struct node *n = b->parts[i];
+        const char *type = value_ctype(n->dtype);
+        bool *common = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1),
+             *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+        common[n->id] = needed[n->id] = true;
+        emit_row_values(b, row, is_uniform, common);
+        emit_chunks(b, row, chunks_below(b, n));
+        const char *name = emit_local(b->w.names, n), *place = arena_printf(arena(b), "%s[v]", name);
+        buf_line(b->w.out, "    %s %s[V]%s;%s", type, name, b->is_guarded ? " = {}" : "", value_comment(b->g, n));
+        int block = b->w.names->locals.n;
+        struct scope *p = open_elements(b, row);
+        scope_set_place(&b->w, p, n, place);
+        emit_values(b, p, needed);
+        value_put(&b->w, p, n, place);
+        close_elements(b, block);
+        b->part_names[i] = place;
+        b->w.indent = 2;
+    }
 }
 
 /* What elements share with their runs: each a loop of its own, which computes what is reduced, and then what lanes make
@@ -513,10 +624,14 @@ static void emit_store(struct body *b) {
     }
     b->row = row;
     if (b->l->kernel->chain) emit_chain_results(&b->w, row, b->l, "r");
-    bool *common = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    bool *common = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1), *all = NEW_ARRAY(arena(b), bool, MAX_CHUNKS);
+    const bool *is_uniform = find_uniform(b);
+    find_parts(b, is_uniform);
+    emit_parts(b, row, is_uniform);
     mark_elements(b, common);
-    emit_row_values(b, row, find_uniform(b), common);
-    emit_chunks(b, row);
+    emit_row_values(b, row, is_uniform, common);
+    memset(all, true, MAX_CHUNKS);
+    emit_chunks(b, row, all);
     emit_shared(b, row);
     int block = b->w.names->locals.n;
     struct scope *p = open_elements(b, row);

@@ -6,6 +6,8 @@
 #include "emit/emit.h"
 #include "emit/emit_address.h"
 
+enum { MAX_SUM_PARTS = 32 };
+
 struct body {
     const struct unit *u;
     const struct scheduled_graph *c;
@@ -22,6 +24,9 @@ struct body {
     int n_chunks;           /* what is read at positions, V elements at a time */
     struct chunk chunks[MAX_CHUNKS];
     const char *chunk_arrays[MAX_CHUNKS], *chunk_names[MAX_CHUNKS]; /* of each "x_v_", and an element of it "x_v_[v]" */
+    int n_parts; /* of the pointwise driver: values in the midst of a long sum, each computed by a loop of its own */
+    struct node *parts[MAX_SUM_PARTS];
+    const char *part_names[MAX_SUM_PARTS]; /* of those computed already; else NULL */
     const struct scope *row, *element; /* of the pointwise driver: where labels of rows, of elements have indices */
 };
 

@@ -147,7 +147,9 @@ static int reductions_below(struct fuser *f, struct node *n, const struct space 
         for (int i = 0; i < n->n_args; i++) n_found = reductions_below(f, n->args[i], s, false, n_found);
         return n_found;
     }
-    if (is_mainloop || (is_loop && !is_stored && (is_written || !is_computed_once(n, s) || is_inner(f, n, s)))) {
+    const bool is_copied = node_is_stored(n) && !is_stored; /* in an order of its own: that is what it is for */
+    if (is_mainloop || is_copied ||
+        (is_loop && !is_stored && (is_written || !is_computed_once(n, s) || is_inner(f, n, s)))) {
         for (int i = 0; i < n_found; i++)
             if (f->below[i] == n) return n_found;
         f->below[n_found] = n;
@@ -325,6 +327,10 @@ static bool place_element(
         if (below[i] == host) continue;
         struct group *x = host && is_near_it[i] && fuse_is_for_mainloop(f, below[i]) ? group_of(f, below[i]) : NULL;
         if (x && (x == group_of(f, host) || fuse_join_sum(f, group_of(f, host), x))) continue;
+        if (node_is_stored(below[i])) {
+            fuse_need_stored(f, below[i], "its reader takes what lies along it");
+            continue;
+        }
         const char *why = !f->epilogues ? "every contraction stands by itself"
                           : host && fuse_is_for_mainloop(f, below[i])
                               ? arena_printf(&g->cx->arena, "%s and %s are added up by two mainloops",
@@ -426,7 +432,7 @@ static void place_positions(struct fuser *f, int o) {
     for (int a = 1; v->kind == N_PLACE && a < v->n_args; a++) {
         int n = walk_below(f, v->args[a], v->axes, v->n_axes, false, false);
         for (int i = 0; i < n; i++)
-            fuse_need_buffer(f, f->below[i], f->below[i]->dtype, NULL,
+            fuse_need_buffer(f, f->below[i], node_is_stored(f->below[i]) ? f->below[i]->to : f->below[i]->dtype, NULL,
                 "positions of what is copied in place are made of it", f->below[i]->span);
     }
 }

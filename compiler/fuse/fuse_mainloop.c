@@ -184,15 +184,16 @@ static bool is_unfolded(struct fuser *f, const struct node *n, enum fx_dtype dty
     return size > 2 * read;
 }
 
-/* The buffer of a value that is stored in an order of its own. */
-static int need_stored(struct fuser *f, struct node *n) {
+static const char *const by_maps = "tensor maps bring it";
+
+int fuse_need_stored(struct fuser *f, struct node *n, const char *so_that) {
     const struct graph *g = f->g;
     const struct node *of = n;
     while (of->kind == N_CAST || of->kind == N_ACCESS || of->kind == N_OP) of = of->args[node_is_op(of, O_WHERE)];
     const struct name *last = &g->kernel->axes[n->at[n->n_at - 1]].name;
     return fuse_need_buffer(f, n, n->to, NULL,
-        arena_printf(&g->cx->arena, "%s is stored with " NAME_FMT " contiguous, so that tensor maps bring it",
-            ir_quote(g, of), NAME_ARG(*last)),
+        arena_printf(&g->cx->arena, "%s is stored with " NAME_FMT " contiguous, so that %s",
+            ir_quote(g, of), NAME_ARG(*last), so_that),
         n->span);
 }
 
@@ -202,7 +203,7 @@ static void place_loops_below(struct fuser *f, const struct node *n) {
     int n_found = loops_below(f, n, found);
     for (int i = 0; i < n_found; i++) {
         if (node_is_stored(found[i])) {
-            need_stored(f, found[i]);
+            fuse_need_stored(f, found[i], by_maps);
             continue;
         }
         fuse_need_buffer(f, found[i], found[i]->dtype, NULL,
@@ -233,7 +234,7 @@ void fuse_place_factor(struct fuser *f, struct product *x, int s) {
     x->buffer[s] = x->is_split ? fuse_need_split(f, x, s) : -1;
     if (x->is_split) return;
     if (node_is_stored(n)) {
-        x->buffer[s] = need_stored(f, n);
+        x->buffer[s] = fuse_need_stored(f, n, by_maps);
         return;
     }
     if (f->splits && fuse_is_turned(f->g, x, s)) {

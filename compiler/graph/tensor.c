@@ -151,6 +151,106 @@ static bool reads_same(const struct chunk *x, const struct chunk *y, const struc
     return true;
 }
 
+/* Position n as factor * idx(axis) + first; false where it is not seen to be that. */
+static bool find_linear(const struct node *n, int axis, int64_t *factor, int64_t *first) {
+    int64_t a, b, c, d;
+    if (n->kind == N_INDEX && n->axis == axis) return *factor = 1, *first = 0, true;
+    if (n->kind == N_CONST && fx_is_integer(n->dtype)) return *factor = 0, *first = n->integer, true;
+    if (n->kind != N_OP || n->n_args != 2 || (n->op != O_ADD && n->op != O_SUB && n->op != O_MUL) ||
+        !find_linear(n->args[0], axis, &a, &b) || !find_linear(n->args[1], axis, &c, &d))
+        return false;
+    if (n->op == O_MUL) {
+        if (a && c) return false;
+        return !__builtin_mul_overflow(a ? a : b, c ? c : d, factor) && (a || c || !(*factor = 0)) &&
+               !__builtin_mul_overflow(b, d, first);
+    }
+    return n->op == O_ADD ? !__builtin_add_overflow(a, c, factor) && !__builtin_add_overflow(b, d, first)
+                          : !__builtin_sub_overflow(a, c, factor) && !__builtin_sub_overflow(b, d, first);
+}
+
+/* The position of access n along axis; NULL: the axis passes through. */
+static struct node *position_along(const struct node *n, int axis) {
+    for (int i = 0; i < n->n_at; i++)
+        if (n->at[i] == axis) return n->args[1 + i];
+    return NULL;
+}
+
+static const struct node *fill_of(const struct node *n) { return n->has_fill ? n->args[1 + n->n_at] : NULL; }
+
+static bool is_strip(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct axis_list *along, struct node *n, struct chunk *c) {
+    struct tensor *t = &c->tensor;
+    int64_t factor = 1, first = 0;
+    if (n->kind != N_ACCESS || along->n != 1 || r->contraction || r->is_row ||
+        !node_is_loaded(g, p, r, n->args[0], t) || t->is_strided || t->is_split || !t->n_axes)
+        return false;
+    if (t->dtype != FX_F32 && t->dtype != FX_F16 && t->dtype != FX_BF16) return false;
+    const int last = t->axes[t->n_axes - 1];
+    const struct node *at = position_along(n, last);
+    if (at ? !find_linear(at, along->axes[0], &factor, &first) : last != along->axes[0]) return false;
+    if (factor < 1 || factor > MOST_STRIP_FACTOR || first < -MOST_STRIP_FIRST || first > MOST_STRIP_FIRST) return false;
+    for (int i = 0; i < t->n_axes - 1; i++) {
+        const struct node *other = position_along(n, t->axes[i]);
+        if (other ? !is_same_along(other, along) : t->axes[i] == along->axes[0]) return false;
+    }
+    for (int i = 0; i < n->n_at; i++) /* an axis of one element is none of the tensor's */
+        if (tensor_axis(t, n->at[i]) < 0 && (n->has_fill || !is_same_along(n->args[1 + i], along))) return false;
+    if (n->has_fill && (fill_of(n)->kind != N_CONST || fill_of(n)->dtype != FX_F32)) return false;
+    c->access = n, c->is_strip = true, c->step = 1, c->offset = 0;
+    c->factor = (int)factor, c->first = (int)first;
+    return true;
+}
+
+/* Whether two strips read one row, as far as positions along its last axis go. */
+static bool share_row(const struct chunk *x, const struct chunk *y) {
+    const struct node *a = x->access, *b = y->access;
+    if (!x->is_strip || !y->is_strip || x->factor != y->factor || a->args[0] != b->args[0]) return false;
+    for (int i = 0; i < x->tensor.n_axes - 1; i++)
+        if (position_along(a, x->tensor.axes[i]) != position_along(b, x->tensor.axes[i])) return false;
+    return true;
+}
+
+/* Gives those strips one owner, the last of them, that read one row within MOST_STRIP_RUN of each other, as strip `of`
+ * does or those that lie ahead of it. */
+static void find_row(struct chunk *chunks, int of) {
+    int least = chunks[of].first, owner = -1;
+    for (int i = of; i >= 0; i--)
+        if (chunks[i].owner < 0 && share_row(&chunks[of], &chunks[i]) && chunks[i].first < least)
+            least = chunks[i].first;
+    for (int i = of; i >= 0; i--) {
+        struct chunk *c = &chunks[i], *o = &chunks[owner < 0 ? i : owner];
+        const struct node *fill = fill_of(c->access);
+        if (c->owner >= 0 || !share_row(&chunks[of], c) || c->first - least >= MOST_STRIP_RUN) continue;
+        if (owner >= 0 && fill && o->fill && memcmp(&fill->num, &o->fill->num, sizeof fill->num) != 0) continue;
+        if (owner < 0) owner = i, o->least = o->most = c->first;
+        c->owner = owner;
+        if (fill) o->fill = fill;
+        if (c->first < o->least) o->least = c->first;
+        if (c->first > o->most) o->most = c->first;
+    }
+}
+
+/* Of strips that are read for one access alone: of elements side by side a plain chunk; and none of rows that are no
+ * whole vectors, which would be read one by one, nothing gained. Returns how many chunks are left. */
+static int drop_plain(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct axis_list *along, struct chunk *chunks, int n_chunks) {
+    enum { LEAST_VECTOR = 4 };
+    int *n_readers = NEW_ARRAY(&g->cx->arena, int, n_chunks + 1), *number = NEW_ARRAY(&g->cx->arena, int, n_chunks + 1),
+        n_left = 0;
+    for (int i = 0; i < n_chunks; i++) n_readers[chunks[i].owner]++;
+    for (int i = 0; i < n_chunks; i++) {
+        struct chunk *c = &chunks[i], plain = {.owner = i};
+        const int last = c->is_strip ? c->tensor.axes[c->tensor.n_axes - 1] : -1;
+        const bool is_alone = c->is_strip && n_readers[i] == 1 && c->owner == i;
+        number[i] = n_left;
+        if (is_alone && !position_along(c->access, last) && is_chunk(g, p, r, along, c->access, &plain)) *c = plain;
+        else if (is_alone && g->kernel->axes[last].extent >= 0 && g->kernel->axes[last].extent % LEAST_VECTOR) continue;
+        chunks[n_left++] = *c;
+    }
+    for (int i = 0; i < n_left; i++) chunks[i].owner = number[chunks[i].owner];
+    return n_left;
+}
+
 int group_chunks(const struct graph *g, const struct partition *p, const struct group *r,
     const struct axis_list *along, struct chunk *chunks, int max) {
     bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
@@ -162,16 +262,19 @@ int group_chunks(const struct graph *g, const struct partition *p, const struct 
         if (!seen[i] || group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
         if (n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE)
             continue; /* what loops read is read there */
-        if (is_chunk(g, p, r, along, n, &chunks[n_chunks])) {
+        chunks[n_chunks] = (struct chunk){.access = NULL};
+        if (is_strip(g, p, r, along, n, &chunks[n_chunks]) || is_chunk(g, p, r, along, n, &chunks[n_chunks])) {
             n_chunks++;
             continue;
         }
         for (int a = 0; a < n->n_args; a++) seen[n->args[a]->id] = true;
     }
     for (int i = 0; i < n_chunks; i++) /* the first of them in the graph, which stands last here */
-        for (int j = chunks[i].owner = i; j < n_chunks; j++)
-            if (reads_same(&chunks[i], &chunks[j], along)) chunks[i].owner = j;
-    return n_chunks;
+        for (int j = chunks[i].owner = chunks[i].is_strip ? -1 : i; j < n_chunks && j >= 0; j++)
+            if (!chunks[j].is_strip && reads_same(&chunks[i], &chunks[j], along)) chunks[i].owner = j;
+    for (int i = n_chunks - 1; i >= 0; i--)
+        while (chunks[i].owner < 0) find_row(chunks, i);
+    return drop_plain(g, p, r, along, chunks, n_chunks);
 }
 
 static void touch_axes(struct footprint *f, const int *axes, int n) {
@@ -246,14 +349,32 @@ struct footprint group_footprint(const struct graph *g, const struct partition *
     return f;
 }
 
+/* Instructions for which a thread reads a strip: each of its vectors, and each element that is used. */
+static double strip_instructions(const struct chunk *c, int vector) {
+    enum { OF_VECTOR = 6 };
+    const double elements = c->factor * (vector - 1) + c->most - c->least + 1;
+    return OF_VECTOR * (elements / vector + 1) + elements;
+}
+
 double group_instructions(const struct graph *g, const struct partition *p, const struct group *r,
     const struct axis_list *along, int vector) {
+    struct arena *a = &g->cx->arena;
     struct footprint f = group_footprint(g, p, r);
-    struct chunk c;
+    struct chunk *chunks = NEW_ARRAY(a, struct chunk, MAX_CHUNKS);
+    const int n_chunks = group_chunks(g, p, r, along, chunks, MAX_CHUNKS);
+    bool *seen = NEW_ARRAY(a, bool, g->n_nodes + 1);
     double sum = 0;
-    for (int i = 0; i < g->n_nodes; i++) {
-        bool is_once = is_same_along(g->nodes[i], along) || is_chunk(g, p, r, along, g->nodes[i], &c);
-        sum += f.by_node[i] / (is_once ? vector : 1);
+    for (int s = 0; s < r->n_stores; s++) seen[store_element(g, r, &r->stores[s])->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        int c = 0;
+        if (!seen[i] && (n->kind == N_OP || n->kind == N_CAST || n->kind == N_INDEX)) continue;
+        while (c < n_chunks && chunks[c].access != n) c++;
+        const bool is_strip = c < n_chunks && chunks[c].is_strip;
+        if (is_strip && chunks[c].owner == c) sum += strip_instructions(&chunks[c], vector) / vector;
+        if (!is_strip) sum += f.by_node[i] / (c < n_chunks || is_same_along(n, along) ? vector : 1);
+        for (int k = 0; k < n->n_args; k++) /* along a strip a position is a number of the code */
+            seen[n->args[k]->id] |= !is_strip || is_same_along(n->args[k], along);
     }
     return sum;
 }

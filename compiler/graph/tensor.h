@@ -52,11 +52,22 @@ struct chunk { /* an access that reads adjacent elements for adjacent elements o
     struct tensor tensor; /* what it reads, of floats of at most 32 bits */
     int step, offset;     /* an element has `step` of them, of which the access takes number `offset`; 1 and 0: all */
     int owner;            /* the chunk that reads them: this one, or another access of the same elements */
+    bool is_strip;        /* for element v it reads the one at factor * v + first along the last axis, if inside */
+    int factor, first;
+    int least, most;      /* of an owner: of `first` of all that it reads for */
+    const struct node *fill; /* likewise what stands outside; NULL: all lie inside */
 };
 /* Those of the elements of group r, adjacent along the labels of `along`: positions are the same for all of them, what
  * stands outside is a number. Labels that lie behind them, of at most MOST_CHUNK_STEP elements together, have a constant
- * position. Not those within loops. Returns how many; chunks has room for max. */
-enum { MOST_CHUNK_STEP = 8 };
+ * position. Without a contraction also strips: the last axis is read at positions linear in the one label of `along`;
+ * those of one row that overlap have one owner. Not those within loops. Returns how many; chunks has room for max. */
+enum {
+    MAX_CHUNKS = 136,
+    MOST_CHUNK_STEP = 8,
+    MOST_STRIP_FACTOR = 4,
+    MOST_STRIP_RUN = 32, /* elements between the first and the last one of those that share a strip */
+    MOST_STRIP_FIRST = 1 << 16
+};
 int group_chunks(const struct graph *g, const struct partition *p, const struct group *r,
     const struct axis_list *along, struct chunk *chunks, int max);
 /* Position of the run `l` within t: its labels stand there adjacent in order, of a strided tensor one alone; -1 if not,

@@ -234,6 +234,35 @@ struct fx_nothing {};
 template <bool FIRST, class A, class B> struct fx_choose { typedef A type; };
 template <class A, class B> struct fx_choose<false, A, B> { typedef B type; };
 
+// fx_strip: of one row of EXTENT elements those at FACTOR * v + LEAST to FACTOR * v + MOST for V adjacent v, and what stands outside of it
+// They are loaded in whole vectors, which lie at multiples of V, each inside or outside: where ALIGNED the row begins at one, and is a multiple of V long.
+template <int FACTOR, int LEAST, int MOST, int V>
+struct fx_strip {
+  static constexpr int FIRST = LEAST - (LEAST % V + V) % V, N = ((FACTOR * (V - 1) + MOST - FIRST) / V + 1) * V;
+  float x[N];  // from FIRST on
+
+  template <bool ALIGNED, class T, class INDEX>
+  FX_DEVICE void load(const T *row, INDEX col, INDEX extent, bool is_inside, float outside) {
+    typedef typename fx_choose<sizeof(INDEX) == 4, unsigned, unsigned long long>::type positive;
+#pragma unroll
+    for (int i = 0; i < N; i += V) {
+      const positive at = (positive)FACTOR * (positive)col + (positive)(FIRST + i);
+      if constexpr (ALIGNED) {
+        if (is_inside && at < (positive)extent) fx_load<V, true>(fx_part<V>(x, i), row + at, V);
+        else fx_fill<V>(fx_part<V>(x, i), outside);
+      } else {
+#pragma unroll
+        for (int v = i; v < i + V; ++v) {
+          if (v < LEAST - FIRST || v > FACTOR * (V - 1) + MOST - FIRST) continue;
+          const positive one = at + (positive)(v - i);
+          x[v] = is_inside && one < (positive)extent ? fx_load_one(row + one) : outside;
+        }
+      }
+    }
+  }
+  FX_DEVICE float get(int i) const { return x[i - FIRST]; }
+};
+
 // fx_words: a value as words, to be passed between threads
 template <class T>
 struct fx_words {

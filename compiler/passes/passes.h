@@ -49,6 +49,10 @@ struct graph *pass_algebra(const struct graph *g);
  *     ->   %3 = cast %0 to bf16 stored as [B,H,C]; %4 = %3[H: %2] ?? 0; %5 = %1 * %4; %6 = sum[C,U] %5 */
 struct graph *pass_windows(const struct graph *g);
 
+/* Filters read across their taps, copied.
+ * %3 = %1[U: 0]; %4 = %0 * %3   ->   %3 = cast %1 to bf16 stored as [U,C]; %4 = %3[U: 0]; %5 = %0 * %4 */
+struct graph *pass_taps(const struct graph *g);
+
 struct algebra_rule {
     const char *name, *what;  /* "sum_k (c * x_k) -> c * sum_k x_k" */
     const char

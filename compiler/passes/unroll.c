@@ -2,7 +2,8 @@
  *
  * In: a graph. Out: one in which sum[K](v), K of few elements and fixed, has become v[K: 0] + v[K: 1] + .., likewise
  * prod, max and min, where v reads some value at positions at which windows of neighbouring elements overlap: a
- * position that K and a kept label both step through, K further than one step of the other. As a loop over K such a
+ * position that K and a kept label both step through, K further than one step of the other; or narrow ones side by
+ * side. As a loop over K such a
  * reduction makes each thread compute one element; without it the terms are pointwise, and a thread loads and computes
  * several adjacent elements. Terms are added in the order of the loop; a sum that would begin at 0 begins at its first
  * term. Not of contractions that are matrix products, which engines take, nor of values that are made of other
@@ -10,7 +11,8 @@
 #include "passes/build.h"
 #include "passes/passes.h"
 
-enum { MOST_TERMS = 32, MOST_NODES = 512 }; /* of a reduction; in the unrolled form of one */
+/* Of a reduction; in its unrolled form; of a window side by side with others. */
+enum { MOST_TERMS = 64, MOST_NODES = 1024, NARROW = 4 };
 
 struct unroller {
     const struct graph *g;
@@ -38,15 +40,17 @@ static bool find_coefficient(const struct node *n, int axis, int64_t *coefficien
 
 static double magnitude(int64_t v) { return v < 0 ? -(double)v : (double)v; }
 
-/* Whether windows over the reduced labels of n overlap at position p. */
+/* Whether windows over the reduced labels of n overlap at position p, or lie side by side and are narrow. */
 static bool overlaps(const struct graph *g, const struct node *n, const struct node *p) {
     for (int i = 0; i < n->n_reduced; i++) {
         int64_t within, between;
         if (!find_coefficient(p, n->reduced[i], &within) || !within) continue;
         for (int j = 0; j < p->n_axes; j++)
             if (!axes_have(n->reduced, n->n_reduced, p->axes[j]) && find_coefficient(p, p->axes[j], &between) &&
-                between && magnitude(between) < magnitude(within) * (double)g->kernel->axes[n->reduced[i]].extent)
-                return true;
+                between) {
+                double most = magnitude(within) * (double)g->kernel->axes[n->reduced[i]].extent;
+                if (magnitude(between) < most || (magnitude(between) == most && most <= NARROW)) return true;
+            }
     }
     return false;
 }

@@ -233,8 +233,10 @@ static void need_vectors(struct terms *x, int *n, const struct scheduled_graph *
     struct chunk chunks[MAX_CHUNKS];
     int n_chunks = schedule_chunks(c->graph, c->partition, s, chunks);
     for (int i = 0; i < n_chunks; i++) {
-        int bytes = vector * chunks[i].step * bytes_of(&chunks[i].tensor);
-        need_aligned(x, n, k, &chunks[i].tensor, bytes < 16 ? bytes : 16);
+        const struct tensor *t = &chunks[i].tensor;
+        int bytes = vector * chunks[i].step * bytes_of(t);
+        need_aligned(x, n, k, t, bytes < 16 ? bytes : 16);
+        if (chunks[i].is_strip && chunks[i].owner == i) need_multiple(x, n, k, &t->axes[t->n_axes - 1], 1, vector);
     }
 }
 

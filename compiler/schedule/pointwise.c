@@ -14,6 +14,8 @@ enum {
     THREADS = 256,  /* a block, unless it is a phase beside others */
     FEW_BLOCKS = 4, /* on an SM at most, where elements are few */
     MANY_ACCESSES = 32, /* of a thread, at positions */
+    LEAST_BYTES = 8,    /* of a vector of the narrowest tensor, where rows are no multiple of longer ones */
+    MOST_AT_ONCE = 6,   /* of what it reads at positions */
 };
 
 /* What an SM issues in a cycle; with loops, loads of what they read among it: they come from caches. */
@@ -217,12 +219,22 @@ bool schedule_pointwise_configure(
     /* What a thread fetches before it stores must stay in registers. */
     int n_along = 0;
     for (int i = 0; i < n - r->n_stores; i++) n_along += find_run(&tensors[i], &s->pointwise.cols) != -2;
-    struct chunk chunks[MAX_CHUNKS];
-    int n_chunks = group_chunks(g, p, r, &s->pointwise.cols, chunks, MAX_CHUNKS);
+    struct chunk *chunks = NEW_ARRAY(&g->cx->arena, struct chunk, MAX_CHUNKS);
+    const int n_chunks = group_chunks(g, p, r, &s->pointwise.cols, chunks, MAX_CHUNKS);
+    /* Vectors of a strip that are not whole in rows of fixed length would be read element by element. */
+    for (int i = 0; i < n_chunks && vector > 1; i++) {
+        const int ends[2] = {chunks[i].tensor.axes[chunks[i].tensor.n_axes - 1], s->pointwise.cols.axes[0]};
+        for (int k = 0; k < 2 && chunks[i].is_strip; k++) {
+            int64_t extent = g->kernel->axes[ends[k]].extent;
+            while (extent > 0 && extent % vector && extent % 2 == 0 && vector * narrowest > LEAST_BYTES) vector /= 2;
+        }
+    }
+    int n_read = 0;
     for (int i = 0; i < n_chunks; i++) { /* words are unpacked where they are used */
         int words = chunks[i].step * fx_dtype_bits(chunks[i].tensor.dtype) / 32;
-        if (chunks[i].owner == i) n_along += words > 1 ? words : 1;
+        if (chunks[i].owner == i) n_read += words > 1 ? words : 1;
     }
+    n_along += n_read < MOST_AT_ONCE ? n_read : MOST_AT_ONCE; /* of many, terms of a sum, few are held at once */
     bool is_strided = false; /* addresses of single elements take registers too */
     for (int i = 0; i < n; i++) is_strided |= tensors[i].is_strided;
     while (vector > 1 && vector * n_along > (is_strided ? 32 : 96)) vector /= 2;

@@ -233,7 +233,6 @@ const char *schedule_no_room(const struct graph *g);
 double scheduled_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s);
 /* What the pointwise part of s reads at positions as vectors: accesses to adjacent elements where a thread has several.
  * None where all threads see a tile through, or in a row program or chain. */
-enum { MAX_CHUNKS = 32 };
 int schedule_chunks(
     const struct graph *g, const struct partition *p, const struct scheduled *s, struct chunk chunks[MAX_CHUNKS]);
 /* Whether axis is one that the pointwise driver runs over, as part of its rows or columns. */
