@@ -9,6 +9,8 @@
 static const struct pass passes[] = {
     {"canonicalise", pass_canonicalise, false, true, "first: later passes then meet one form of everything", NULL},
     {"cse", pass_cse, false, true, "after canonicalise, which makes equal things look equal", NULL},
+    {"strides", pass_strides, false, true,
+        "after cse, and before access, which brings each sum's positions to the leaves", "canonicalise"},
     {"unflatten", pass_unflatten, false, true,
         "after cse, which has one index of a label, and before access, which then has no division to simplify", NULL},
     {"pad_k", pass_pad_k, false, true, "after unflatten, and before split_k, which may cut the padded k", NULL},

@@ -16,6 +16,11 @@ struct graph *pass_cse(const struct graph *g);
 /* Drops what no output needs.   %3 = exp %0; output y = %2   ->   output y = %2 */
 struct graph *pass_dce(const struct graph *g);
 
+/* Sums of which every result takes one term in R, as one sum for each remainder of its label by R.
+ * %4 = (idx P - idx U) % 2 == 0; %5 = where %4 %3 0; %6 = %5 * %1; %7 = sum[U] %6
+ *     ->   %4 = sum[J] (%3 * %1)[P: 2 * I, U: 2 * J]; %5 = ..; %6 = where P % 2 == 0, %4[I: P // 2], %5[I: P // 2] */
+struct graph *pass_strides(const struct graph *g);
+
 /* Flattened labels, walked by those that they were made of.   %4 = %2 // Q; %5 = %2 % Q; %6 = %0[P: %4, Q: %5]; output
  * y = %6   ->   output y = %0, y lying along P and Q */
 struct graph *pass_unflatten(const struct graph *g);

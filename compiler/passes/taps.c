@@ -3,8 +3,8 @@
  * In: a graph whose windows are unrolled: it reads each tap, an element of the filter at constant positions, for every
  * channel. Out: one in which these accesses read a copy, a cast with a storage order, in which the label stands last
  * that is contiguous in what they are multiplied by. Adjacent channels, which adjacent threads compute, then read
- * adjacent elements. The copy is a kernel, so taps have to be read often enough to pay for it; not where the kernel says
- * how many GPU kernels it wants. */
+ * adjacent elements. The copy is a kernel, so taps have to be read often enough to pay for it; not where the kernel
+ * says how many GPU kernels it wants. */
 #include "graph/tensor.h"
 #include "passes/build.h"
 #include "passes/passes.h"
@@ -85,7 +85,8 @@ struct graph *pass_taps(const struct graph *g) {
         if (g->nodes[i]->kind == N_REDUCE) is_summed[g->nodes[i]->args[0]->id] = true;
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
-        for (int k = 0; k < 2 && !is_summed[i] && n->kind == N_OP && n->op == O_MUL; k++) meet(&s, n->args[k], n->args[1 - k], n);
+        for (int k = 0; k < 2 && !is_summed[i] && node_is_op(n, O_MUL); k++)
+            meet(&s, n->args[k], n->args[1 - k], n);
     }
     for (int i = 0; i < g->kernel->n_params; i++)
         is_changed |= s.lane[i] >= 0 && s.reads[i] >= COPY_SECONDS * arch_all_cycles(g->cx->arch);

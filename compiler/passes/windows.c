@@ -279,10 +279,19 @@ static bool is_worth(const struct graph *g, const struct copied_form *f) {
                2 * ELEMENT_BYTES * elements / m->copied + COPY_SECONDS * n_copies;
 }
 
+/* Whether the other factor would be copied as windows that overlap: then what these read is to be copied. */
+static bool copies_overlaps(const struct graph *g, const struct copied_form *f) {
+    struct contraction c;
+    as_contraction(f->sum, &c);
+    const struct node *other = f->side ? c.a : c.b;
+    return f->copies_other && other->kind == N_ACCESS &&
+           nominal_size(g, other->axes, other->n_axes) > nominal_size(g, other->args[0]->axes, other->args[0]->n_axes);
+}
+
 static bool takes(const struct graph *g, const struct node *n, struct copied_form *f) {
     if (!is_matrix_product(g, n) || n->dtype != FX_F32) return false;
     for (int side = 0; side < 2; side++)
-        if (find_form(g, n, side, f) && is_worth(g, f)) return true;
+        if (find_form(g, n, side, f) && !copies_overlaps(g, f) && is_worth(g, f)) return true;
     return false;
 }
 
