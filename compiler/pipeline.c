@@ -16,13 +16,13 @@ static const struct pass passes[] = {
     {"pad_k", pass_pad_k, false, true, "after unflatten, and before split_k, which may cut the padded k", NULL},
     {"split_k", pass_split_k, false, false,
         "after unflatten, and before access, which brings the slices to where the factors lie", NULL},
+    {"sources", pass_sources, false, false,
+        "before unroll, which takes filters apart, and before access, which would compute what windows read at every "
+        "position", NULL},
     {"unroll", pass_unroll, false, false,
         "after unflatten, whose positions show no windows, and before access, which brings each term's positions to the "
         "leaves",
         NULL},
-    {"sources", pass_sources, false, false,
-        "after unroll, which leaves the windows of products, and before access, which would compute them at every "
-        "position", NULL},
     {"access", pass_access, false, true, "before algebra, which looks through no access", NULL},
     {"algebra", pass_algebra, false, false, "after access, and before fuse, which decides on what is left to compute",
         "canonicalise"},

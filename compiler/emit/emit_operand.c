@@ -304,7 +304,7 @@ static void emit_chain(struct maker *b, struct scope *p, struct node *value) {
     needed[value->id] = true;
     for (int i = value->id; i >= 0; i--) {
         struct node *n = b->g->nodes[i];
-        needed[i] = needed[i] && (n->kind == N_OP || n->kind == N_CAST) && !b->is_uniform[i];
+        needed[i] = needed[i] && (n->kind == N_OP || n->kind == N_CAST) && !b->is_uniform[i] && !node_is_stored(n);
         for (int a = 0; needed[i] && a < n->n_args; a++) needed[n->args[a]->id] = true;
     }
     for (int i = 0; i < value->id; i++)

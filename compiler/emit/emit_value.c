@@ -178,6 +178,7 @@ static void hoist(struct values *w, struct scope *p, struct node *n, const bool 
     w->hoisted[n->id] = w->n_hoists;
     for (int i = 0; i < n->n_axes; i++) inside |= bound[n->axes[i]];
     if (!inside) value_at(w, p, n);
+    else if (node_is_stored(n)) return; /* it is read from memory */
     else if (n->kind == N_OP || n->kind == N_CAST) hoist_args(w, p, n, bound);
     else if (n->kind == N_ACCESS && w->narrow)
         for (int i = 1; i < n->n_args; i++)

@@ -180,6 +180,38 @@ double build_odd_seconds(
     return ceil(tiles / (BLOCKS * g->cx->arch->sms)) * ceil(depth / TILE) * BLOCK_SECONDS;
 }
 
+int build_order(const struct graph *g, const struct node *n, int *order) {
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    const struct param *best = NULL;
+    int n_order = 0, most = 0;
+    seen[n->id] = true;
+    for (int i = n->id; i >= 0; i--) {
+        const struct node *at = g->nodes[i];
+        for (int a = 0; seen[i] && a < at->n_args; a++) seen[at->args[a]->id] = true;
+        if (!seen[i] || at->kind != N_INPUT) continue;
+        const struct param *p = &g->kernel->params[at->param];
+        int n_shared = 0;
+        for (int k = 0; k < p->n_axes; k++) n_shared += node_has_axis(n, p->axes[k]);
+        bool is_last = p->n_axes && node_has_axis(n, p->axes[p->n_axes - 1]);
+        if (is_last && n_shared > most) best = p, most = n_shared;
+    }
+    for (int k = 0; best && k < best->n_axes; k++) {
+        if (node_has_axis(n, best->axes[k])) {
+            if (!axes_have(order, n_order, best->axes[k])) order[n_order++] = best->axes[k];
+            continue;
+        }
+        for (int i = 0; i < n->n_axes; i++)
+            if (!axes_have(best->axes, best->n_axes, n->axes[i]) && !axes_have(order, n_order, n->axes[i]))
+                order[n_order++] = n->axes[i];
+    }
+    int n_left = 0, left[MAX_AXES];
+    for (int i = 0; i < n->n_axes; i++)
+        if (!axes_have(order, n_order, n->axes[i])) left[n_left++] = n->axes[i];
+    memmove(order + n_left, order, (size_t)n_order * sizeof *order);
+    memcpy(order, left, (size_t)n_left * sizeof *order);
+    return n_order + n_left;
+}
+
 /* ---- readers ---- */
 
 int *count_readers(const struct graph *g) {

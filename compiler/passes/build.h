@@ -24,6 +24,10 @@ int build_label(const struct graph *g, struct kernel *k, struct axis label);
 /* A name made of n that no label has: hints and receipts tell labels apart by theirs. */
 struct name build_label_name(const struct graph *g, const struct kernel *k, struct name n, const char *suffix);
 
+/* The order in which an input that n is made of lies, with what it lacks where it has what n lacks: all labels of n.
+ * Returns how many. */
+int build_order(const struct graph *g, const struct node *n, int *order);
+
 /* Tiles of so many rows and columns of contraction n. */
 double build_tiles(const struct graph *g, const struct node *n, const struct contraction *c, int tile);
 /* Seconds of contraction n of 16-bit floats whose rows lie anyhow: few tiles wait for memory at every block of k. 0: of

@@ -42,7 +42,7 @@ static int lane_of(const struct graph *g, const struct node *n) {
         last = g->kernel->params[source->param].axes[g->kernel->params[source->param].n_axes - 1];
     else if (source->kind != N_INPUT && source->n_axes) last = source->axes[source->n_axes - 1];
     for (int i = 0; n->kind == N_ACCESS && i < n->n_at; i++)
-        if (n->at[i] == last) return -1;
+        if (n->at[i] == last) return n->args[1 + i]->kind == N_INDEX ? n->args[1 + i]->axis : -1;
     return last;
 }
 

@@ -11,14 +11,16 @@
 #include "passes/build.h"
 #include "passes/passes.h"
 
-/* Of a reduction; in its unrolled form; of a window side by side with others. */
-enum { MOST_TERMS = 64, MOST_NODES = 1024, NARROW = 4 };
+/* Terms of a reduction; nodes of its unrolled form; elements of a window side by side with others; terms of what is
+ * stored before its rows are reduced. */
+enum { MOST_TERMS = 64, MOST_NODES = 1024, NARROW = 4, LEAST_STORED = 9 };
 
 struct unroller {
     const struct graph *g;
     bool *is_unrolled; /* by node */
     bool *has_reduction; /* by node: it is made of one that stays */
     bool *is_met; /* by node, while one reduction is looked at */
+    bool *is_reduced; /* by node: rows of what is made of it are reduced */
 };
 
 /* Position n as coefficient * idx(axis) + what has no such index; false where it is not seen to be that. */
@@ -71,7 +73,7 @@ static int count_nodes(struct unroller *u, const struct node *n, const struct no
     if (u->is_met[v->id]) return 0;
     u->is_met[v->id] = true;
     for (int i = 0; v->kind == N_ACCESS && i < v->n_at; i++) *is_window |= overlaps(u->g, n, v->args[1 + i]);
-    for (int i = 0; i < v->n_args && count <= MOST_NODES; i++) count += count_nodes(u, n, v->args[i], is_window);
+    for (int i = 0; i < v->n_args && count <= MOST_NODES && !node_is_stored(v); i++) count += count_nodes(u, n, v->args[i], is_window);
     return u->is_unrolled[v->id] ? count * count_terms(u->g, v) : count;
 }
 
@@ -102,6 +104,25 @@ static struct node *term_of(const struct graph *g, struct graph *out, const stru
     return build_node(out, at);
 }
 
+/* v, which stands for n, in memory: a row program would compute it for one element at a time. */
+static struct node *stored(const struct graph *g, struct graph *out, const struct node *n, struct node *v) {
+    struct node copy = {.kind = N_CAST, .dtype = n->dtype, .to = n->dtype, .axis = -1, .args = {v}};
+    copy.span = n->span, copy.source = n->source;
+    copy.n_at = build_order(g, n, copy.at);
+    return build_node(out, copy);
+}
+
+/* Marks what rows of are reduced, or scanned: not by windows that are unrolled or by matrix products. */
+static void find_reduced(struct unroller *u) {
+    const struct graph *g = u->g;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        bool is_loop = (n->kind == N_REDUCE && !u->is_unrolled[i]) || n->kind == N_SCAN,
+             is_reduced = is_loop ? n->kind == N_SCAN || !is_matrix_product(g, n) : u->is_reduced[i];
+        for (int a = 0; a < n->n_args; a++) u->is_reduced[n->args[a]->id] |= is_reduced;
+    }
+}
+
 static struct node *unroll(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
     static const enum op joins[] = {
         [RED_SUM] = O_ADD, [RED_PROD] = O_MUL, [RED_MAX] = O_MAX, [RED_MIN] = O_MIN};
@@ -111,7 +132,7 @@ static struct node *unroll(void *state, struct graph *out, const struct node *ol
     struct node *v = term_of(u->g, out, n, 0);
     for (int i = 1, terms = count_terms(u->g, old); i < terms; i++)
         v = build_op(out, joins[n->reduction], v, term_of(u->g, out, n, i), NULL, n);
-    return v;
+    return u->is_reduced[old->id] && count_terms(u->g, old) >= LEAST_STORED ? stored(u->g, out, old, v) : v;
 }
 
 struct graph *pass_unroll(const struct graph *g) {
@@ -119,7 +140,8 @@ struct graph *pass_unroll(const struct graph *g) {
     struct unroller u = {.g = g,
         .is_unrolled = NEW_ARRAY(a, bool, g->n_nodes + 1),
         .has_reduction = NEW_ARRAY(a, bool, g->n_nodes + 1),
-        .is_met = NEW_ARRAY(a, bool, g->n_nodes + 1)};
+        .is_met = NEW_ARRAY(a, bool, g->n_nodes + 1),
+        .is_reduced = NEW_ARRAY(a, bool, g->n_nodes + 1)};
     bool is_changed = false;
     if (g->kernel->fuse == FUSE_NEVER) return (struct graph *)g;
     for (int i = 0; i < g->n_nodes; i++) {
@@ -127,7 +149,9 @@ struct graph *pass_unroll(const struct graph *g) {
         u.is_unrolled[i] = is_unrolled(&u, n);
         is_changed |= u.is_unrolled[i];
         for (int j = 0; j < n->n_args; j++) u.has_reduction[i] |= u.has_reduction[n->args[j]->id];
+        if (node_is_stored(n)) u.has_reduction[i] = false; /* it is read from memory */
         u.has_reduction[i] |= (n->kind == N_REDUCE && !u.is_unrolled[i]) || n->kind == N_SCAN || n->kind == N_SHARE;
     }
+    if (g->kernel->fuse == FUSE_PREFER && !g->kernel->kernels) find_reduced(&u);
     return is_changed ? graph_rewrite(g, graph_like(g), unroll, &u) : (struct graph *)g;
 }
