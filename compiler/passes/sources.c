@@ -2,10 +2,10 @@
  *
  * In: a graph. Out: one in which sum[K](a * b), a an access at windows of something computed and b a 16-bit tensor in
  * memory, reads a copy of it in that dtype, a cast with a storage order in which a label of k that windows read whole
- * stands last; likewise of a filter, which is no matrix product, in the order in which an input that it is made of
- * lies. Without it each element would be computed anew for every window that it lies in. What is rounded so has to
- * be licensed as the spec writes the product. The copy is a kernel, so the product has to be large enough to pay for it;
- * not where the kernel says how many GPU kernels it wants. */
+ * stands last; likewise of an image that is scaled up, and of a filter, which is no matrix product, in the order in
+ * which an input that it is made of lies. Without it each element would be computed anew for every window that it lies
+ * in. What is rounded so has to be licensed as the spec writes the product. The copy is a kernel, so the product has to
+ * be large enough to pay for it; not where the kernel says how many GPU kernels it wants. */
 #include <string.h>
 
 #include "graph/tensor.h"
@@ -42,11 +42,18 @@ static const struct node *computed_source(const struct node *n) {
 }
 
 /* Whether window `access` moves along none of the labels that what it reads gives others as names. */
-static bool keeps_names(const struct node *access) {
+static bool keeps_names(const struct node *access, const struct node *source) {
     const struct node *named = access->args[0];
-    for (int i = 0; named->kind == N_ACCESS && i < named->n_at; i++)
+    for (int i = 0; named != source && i < named->n_at; i++)
         if (axes_have(access->at, access->n_at, named->args[1 + i]->axis)) return false;
     return true;
+}
+
+/* Whether n repeats elements of a tensor, each for several: an image that is scaled up. */
+static bool is_repeated(const struct node *n) {
+    for (int i = 0; n->kind == N_ACCESS && i < n->n_at; i++)
+        if (node_is_op(n->args[1 + i], O_FLOORDIV)) return n->args[0]->kind == N_INPUT;
+    return false;
 }
 
 /* The longest label of k that the access passes through, in whole steps as far as is known, or -1. */
@@ -107,9 +114,12 @@ static int find_side(const struct graph *g, const struct node *n, int *channel) 
         const struct node *access = side ? c.b : c.a;
         enum fx_dtype t = dtype_read(g, side ? c.a : c.b);
         if (access->kind != N_ACCESS || t == FX_F32) continue;
-        const struct node *source = is_product && !is_computed(access->args[0]) ? NULL : computed_source(access->args[0]);
-        if (!source || !keeps_names(access)) continue;
-        bool is_rounded = source->kind == N_CAST && source->to == t;
+        const bool is_image = is_product && is_repeated(access->args[0]) && dtype_read(g, access->args[0]) == t;
+        const struct node *source = access->args[0];
+        if (!is_image && !is_product) source = computed_source(source);
+        else if (!is_image && !is_computed(source)) source = NULL;
+        if (!source || !keeps_names(access, source)) continue;
+        const bool is_rounded = is_image || (source->kind == N_CAST && source->to == t);
         if (!n->may_round && !is_rounded) continue;
         *channel = is_product ? find_channel(g, n, access) : -1;
         if (is_product ? *channel >= 0 && is_worth(g, n, access) : is_filter_worth(g, n, access)) return side;
@@ -133,6 +143,7 @@ static struct node *rewrite(void *state, struct graph *out, const struct node *o
     int channel, side = find_side(s->g, old, &channel);
     if (side < 0 || !as_contraction(old, &c)) return graph_add(out, n);
     const struct node *window = side ? c.b : c.a, *named = window->args[0], *source = computed_source(named);
+    if (!source) source = named;
     struct node *factor[2] = {map[c.a->id], map[c.b->id]}, access = *factor[side], sum = *n;
     struct node copy = {.kind = N_CAST, .dtype = FX_F32, .to = dtype_read(s->g, side ? c.a : c.b), .axis = -1,
         .args = {map[source->id]}, .span = source->span, .source = source->source};

@@ -1,10 +1,10 @@
 /* Sums of which every result takes one term in R: a transposed convolution, whose image is read where a tap meets it.
  *
- * In: a graph. Out: one in which sum[U](where((P + c - U) % R == 0, a, 0) * b), P a label of the result and U one that is
- * summed, both of fixed extents that R divides, has become R sums, one for each remainder of P. In the sum of remainder r,
- * P is R * I + r and U is R * J + d, d being what makes the condition hold: it is left out, positions are divided by R,
- * and J has an R-th of U's elements. The result chooses among the sums by P % R. Of two such conditions, R * R sums. Terms
- * left out are 0, and a NaN times 0 is not among them: where says so. */
+ * In: a graph. Out: one in which sum[U](where((P + c - U) % R == 0, a, 0) * b), P a label of the result and U one that
+ * is summed, both of fixed extents that R divides, has become R sums, one for each remainder of P. In the sum of
+ * remainder r, P is R * I + r and U is R * J + d, d being what makes the condition hold: it is left out, positions are
+ * divided by R, and J has an R-th of U's elements. The result chooses among the sums by P % R. Of two such conditions,
+ * R * R sums. What was multiplied by a 0 that is left out is summed by itself: where it is not finite the result is NaN. */
 #include <string.h>
 
 #include "passes/build.h"
@@ -32,6 +32,7 @@ struct strider {
     struct pair pairs[MOST_PAIRS];
     int inner_kept[MOST_PAIRS], inner_summed[MOST_PAIRS]; /* the labels I and J */
     int64_t kept_rest[MOST_PAIRS], summed_rest[MOST_PAIRS];
+    const struct node *other; /* what terms that are left out multiply by 0; NULL: nothing */
     struct node **made; /* by node of g: what stands for it in the sum that is being made */
     bool is_changed;
 };
@@ -91,7 +92,8 @@ static bool find_pair(const struct graph *g, const struct node *sum, const struc
 }
 
 /* Collects the pairs in condition n, a conjunction; whether all of it are such. */
-static bool find_pairs(const struct graph *g, const struct node *sum, const struct node *n, struct pair *pairs, int *n_pairs) {
+static bool find_pairs(
+    const struct graph *g, const struct node *sum, const struct node *n, struct pair *pairs, int *n_pairs) {
     if (node_is_op(n, O_AND))
         return find_pairs(g, sum, n->args[0], pairs, n_pairs) && find_pairs(g, sum, n->args[1], pairs, n_pairs);
     if (*n_pairs == MOST_PAIRS || !find_pair(g, sum, n, &pairs[*n_pairs])) return false;
@@ -100,11 +102,14 @@ static bool find_pairs(const struct graph *g, const struct node *sum, const stru
     return ++*n_pairs;
 }
 
-/* The condition of a factor of term n, which is 0 where it does not hold. */
-static const struct node *condition_of(const struct node *n) {
+/* The condition of term n, or of a factor of it, which is 0 where it does not hold; *other: what is multiplied by that 0,
+ * or NULL. */
+static const struct node *condition_of(const struct node *n, const struct node **other) {
+    *other = NULL;
     if (node_is_op(n, O_WHERE) && node_is_number(n->args[2], 0)) return n->args[0];
     for (int i = 0; node_is_op(n, O_MUL) && i < 2; i++)
-        if (node_is_op(n->args[i], O_WHERE) && node_is_number(n->args[i]->args[2], 0)) return n->args[i]->args[0];
+        if (node_is_op(n->args[i], O_WHERE) && node_is_number(n->args[i]->args[2], 0))
+            return *other = n->args[1 - i], n->args[i]->args[0];
     return NULL;
 }
 
@@ -228,6 +233,23 @@ static int inner_label(struct strider *s, int axis, int64_t step) {
     return build_label(s->g, s->kernel, inner);
 }
 
+/* What the terms that are left out add up to: 0, or NaN where one of them is 0 times what is not finite. */
+static struct node *sum_left_out(struct strider *s, const struct node *old) {
+    struct node *is_met = NULL, *zero = build_number(s->out, FX_F32, 0, old),
+                *term = build_op(s->out, O_MUL, s->map[s->other->id], zero, NULL, old);
+    int reduced[MAX_AXES], n_reduced = 0;
+    for (int i = 0; i < s->n_pairs; i++) {
+        const struct pair *p = &s->pairs[i];
+        struct node *rest = integer_op(s->out, O_MOD, build_index(s->out, p->summed, old), p->step, old),
+                    *is_own = integer_op(s->out, O_EQ, rest, s->summed_rest[i], old);
+        is_met = is_met ? build_op(s->out, O_AND, is_met, is_own, NULL, old) : is_own;
+    }
+    term = build_op(s->out, O_WHERE, is_met, zero, term, old);
+    for (int i = 0; i < old->n_reduced; i++)
+        if (node_has_axis(term, old->reduced[i])) n_reduced = set_add(reduced, n_reduced, old->reduced[i]);
+    return build_sum(s->out, term, reduced, n_reduced, old);
+}
+
 /* The sum where each kept label has its remainder, at the places of the whole result. */
 static struct node *sum_at_phase(struct strider *s, const struct node *old, const struct node *like) {
     struct node sum = *like, place = {.kind = N_ACCESS, .dtype = old->dtype, .axis = -1};
@@ -243,10 +265,12 @@ static struct node *sum_at_phase(struct strider *s, const struct node *old, cons
     place.args[0] = build_node(s->out, sum);
     for (int i = 0; i < s->n_pairs; i++) { /* ascending, as labels were made */
         place.at[i] = s->inner_kept[i];
-        place.args[1 + i] = integer_op(s->out, O_FLOORDIV, build_index(s->out, s->pairs[i].kept, old), s->pairs[i].step, old);
+        place.args[1 + i] =
+            integer_op(s->out, O_FLOORDIV, build_index(s->out, s->pairs[i].kept, old), s->pairs[i].step, old);
     }
     place.n_at = s->n_pairs;
-    return build_node(s->out, place);
+    struct node *value = build_node(s->out, place);
+    return s->other ? build_op(s->out, O_ADD, value, sum_left_out(s, old), NULL, old) : value;
 }
 
 /* The sums of all remainders of pairs from number `from` on, chosen by those of the kept labels. */
@@ -270,9 +294,12 @@ static struct node *rewrite(void *state, struct graph *out, const struct node *o
     int64_t n_phases = 1;
     s->n_pairs = 0;
     if (old->kind == N_REDUCE && old->reduction == RED_SUM && old->dtype == FX_F32)
-        condition = condition_of(old->args[0]);
+        condition = condition_of(old->args[0], &s->other);
     if (!condition || !find_pairs(s->g, old, condition, s->pairs, &s->n_pairs)) return graph_add(out, n);
-    for (int i = 0; i < s->n_pairs; i++) n_phases *= s->pairs[i].step;
+    for (int i = 0; i < s->n_pairs; i++) {
+        n_phases *= s->pairs[i].step;
+        if (s->other && node_has_axis(s->other, s->pairs[i].kept)) return graph_add(out, n);
+    }
     if (n_phases > MOST_PHASES || s->kernel->n_axes + 2 * s->n_pairs > FX_MAX_EXTENTS) return graph_add(out, n);
     for (int i = 0; i < s->n_pairs; i++) s->inner_kept[i] = inner_label(s, s->pairs[i].kept, s->pairs[i].step);
     for (int i = 0; i < s->n_pairs; i++) s->inner_summed[i] = inner_label(s, s->pairs[i].summed, s->pairs[i].step);

@@ -73,7 +73,8 @@ static int count_nodes(struct unroller *u, const struct node *n, const struct no
     if (u->is_met[v->id]) return 0;
     u->is_met[v->id] = true;
     for (int i = 0; v->kind == N_ACCESS && i < v->n_at; i++) *is_window |= overlaps(u->g, n, v->args[1 + i]);
-    for (int i = 0; i < v->n_args && count <= MOST_NODES && !node_is_stored(v); i++) count += count_nodes(u, n, v->args[i], is_window);
+    for (int i = 0; i < v->n_args && count <= MOST_NODES && !node_is_stored(v); i++)
+        count += count_nodes(u, n, v->args[i], is_window);
     return u->is_unrolled[v->id] ? count * count_terms(u->g, v) : count;
 }
 

@@ -1,0 +1,43 @@
+# Filters, pools and transposed convolutions, as strips of rows, with copied filters, in steps and over stored activations; a filter that is not finite.
+kernel depthwise(x: f16[B,C,H,W], k: f16[C,U=3,V=3], b: f16[C]) -> z: f16[B,C,H,W] { z = relu6(sum[U,V](k * (x[H: H+U-1, W: W+V-1] ?? 0)) + b) }
+kernel wide(x: f32[B,C,H,W], k: f32[C,U=7,V=7]) -> z: f32[B,C,H,W] { z = sum[U,V](k * (x[H: H+U-3, W: W+V-3] ?? 0)) }
+kernel last(x: bf16[B=2,T=4096,C=64], k: bf16[C,U=15]) -> y: bf16[B,T,C] { y = sum[U](k * (x[T: T+U-7] ?? 0)) }
+kernel pool[U=3,V=3](x: f16[B,H,W]) -> z: f16[B,P=H//2,Q=W//2] { z = max[U,V](x[H: 2*P+U-1, W: 2*Q+V-1] ?? -inf) }
+kernel pool2[U=2,V=2](x: bf16[B,H,W]) -> z: bf16[B,P=H//2,Q=W//2] { z = mean[U,V](x[H: 2*P+U, W: 2*Q+V] ?? 0) }
+kernel shifts(x: f32[B,T]) -> y: f32[B,T] { y = x - 0.5 * (x[T: T-1] ?? 3) + (x[T: T+40] ?? 3) * (x[T: 2*T+5] ?? 0) }
+test depthwise { B=1 C=3 H=5 W=32 }
+test depthwise { B=2 C=2 H=4 W=9 }
+test depthwise { B=1 C=2 H=4 W=12 init: integers(-3,3) }
+test wide { B=1 C=2 H=9 W=16 }
+test wide { B=1 C=2 H=8 W=7 }
+test last { init: integers(-2,2) }
+test pool { B=2 H=8 W=32 }
+test pool { B=2 H=9 W=11 }
+test pool2 { B=2 H=8 W=32 }
+test shifts { B=3 T=64 }
+test shifts { B=3 T=67 }
+
+kernel transposed(x: bf16[B=2,C=8,H=8,W=6], k: bf16[C,O=8,U=4,V=4]) -> z: bf16[B,O,P=2*H,Q=2*W] {
+  z = sum[C,U,V](where((idx(P) + 1 - idx(U)) % 2 == 0 && (idx(Q) + 1 - idx(V)) % 2 == 0, x[H: (P+1-U)//2, W: (Q+1-V)//2] ?? 0, 0) * k)
+}
+# of the taps of one output channel one is not finite: also where it meets no element
+kernel broken(x: f32[T=8], k: f32[O=3,U=4], bad: f32) -> z: f32[O,P=2*T] {
+  w = where(idx(O) == 1 && idx(U) == 2, bad, k)
+  z = sum[U](where((idx(P) + 1 - idx(U)) % 2 == 0, x[T: (P+1-U)//2] ?? 0, 0) * w)
+}
+kernel by_threes(x: f32[T=8], k: f32[U=6]) -> z: f32[P=24] { z = sum[U](where((idx(P) + idx(U) + 2) % 3 == 0, x[T: (P+U-4)//3] ?? 0, 0) * k) }
+test transposed { init: integers(-3,3) }
+test transposed { }
+test broken { bad=inf }
+test broken { bad=1 }
+test by_threes { init: integers(-3,3) }
+
+kernel gated(x: bf16[B=4,T=512,D=32], w: bf16[F=64,D], k: bf16[C=32,U=15]) -> y: bf16[B,T,C] {
+  l, r = halves[F->E](x @[D] w)
+  y = sum[U](k * ((l * sigmoid(r)){E->C}[T: T+U-7] ?? 0))
+}
+kernel normed(x: bf16[B,H,W,C], k: bf16[C,U=3,V=3]) -> y: bf16[B,H,W,C] { y = layernorm[C](sum[U,V](k * (x[H: H+U-1, W: W+V-1] ?? 0))) }
+kernel scaled_up(x: f16[B=4,C=64,T=512], k: f16[O=32,C,U=5]) -> z: f16[B,O,S=2*T] { z = sum[C,U](k * (x[T: S//2][S: S+U-2] ?? 0)) }
+test gated { }
+test normed { B=2 H=5 W=4 C=24 }
+test scaled_up { init: integers(-2,2) }
