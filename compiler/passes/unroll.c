@@ -8,12 +8,16 @@
  * several adjacent elements. Terms are added in the order of the loop; a sum that would begin at 0 begins at its first
  * term. Not of contractions that are matrix products, which engines take, nor of values that are made of other
  * reductions, which would be computed once a term. Not under `fuse: never`, where each operation is a kernel. */
+#include <math.h>
+
+#include "graph/tensor.h"
 #include "passes/build.h"
 #include "passes/passes.h"
 
 /* Terms of a reduction; nodes of its unrolled form; elements of a window side by side with others; terms of what is
  * stored before its rows are reduced. */
 enum { MOST_TERMS = 64, MOST_NODES = 1024, NARROW = 4, LEAST_STORED = 9 };
+enum { MOST_OF_SMALL = 16, FEW_ROWS = 4, MANY_COLUMNS = 32, MANY_BATCHES = 512 }; /* of small products */
 
 struct unroller {
     const struct graph *g;
@@ -78,9 +82,26 @@ static int count_nodes(struct unroller *u, const struct node *n, const struct no
     return u->is_unrolled[v->id] ? count * count_terms(u->g, v) : count;
 }
 
+/* Whether n is a product of matrices so small that each of many is a few terms: gates times experts, element by element
+ * of a batch. An engine's tile would be nearly empty. */
+static bool is_small_product(const struct graph *g, const struct node *n) {
+    struct contraction c;
+    double sides[2] = {1, 1}, batches = 1, terms = count_terms(g, n);
+    if (!terms || terms > MOST_OF_SMALL || !as_contraction(n, &c) || !fx_is_float(n->dtype)) return false;
+    for (int i = 0; i < n->n_axes; i++) {
+        const bool has_a = node_has_axis(c.a, n->axes[i]), has_b = node_has_axis(c.b, n->axes[i]);
+        const int64_t extent = g->kernel->axes[n->axes[i]].extent;
+        if (has_a && has_b) batches *= nominal_extent(g, n->axes[i]);
+        else sides[has_b] *= extent < 0 ? INFINITY : (double)extent;
+    }
+    const double few = sides[0] < sides[1] ? sides[0] : sides[1], many = sides[0] < sides[1] ? sides[1] : sides[0];
+    return few <= FEW_ROWS && many >= MANY_COLUMNS && batches >= MANY_BATCHES && is_matrix_product(g, n);
+}
+
 static bool is_unrolled(struct unroller *u, const struct node *n) {
     struct contraction c;
     bool is_window = false;
+    if (n->kind == N_REDUCE && n->reduction == RED_SUM && is_small_product(u->g, n)) return true;
     if (n->kind != N_REDUCE || n->reduction > RED_MIN || n->dtype == FX_BOOL || n->args[0]->dtype != n->dtype ||
         u->has_reduction[n->args[0]->id])
         return false;
