@@ -63,8 +63,10 @@ static struct node *rewrite(void *state, struct graph *out, const struct node *o
         const struct param *p = &s->g->kernel->params[param];
         struct node copy = {.kind = N_CAST, .dtype = n->dtype, .to = p->dtype, .axis = -1, .args = {n->args[0]},
             .span = n->span, .source = n->source};
-        for (int i = 0; i < p->n_axes; i++)
-            if (p->axes[i] != lane) copy.at[copy.n_at++] = p->axes[i];
+        for (int taps = 1; taps >= 0; taps--) /* outermost the labels of taps: what is read at once lies together */
+            for (int i = 0; i < p->n_axes; i++)
+                if (p->axes[i] != lane && axes_have(old->at, old->n_at, p->axes[i]) == (taps == 1))
+                    copy.at[copy.n_at++] = p->axes[i];
         copy.at[copy.n_at++] = lane;
         s->copy[param] = build_node(out, copy);
     }

@@ -16,8 +16,9 @@
 
 /* Terms of a reduction; nodes of its unrolled form; elements of a window side by side with others; terms of what is
  * stored before its rows are reduced. */
-enum { MOST_TERMS = 64, MOST_NODES = 1024, NARROW = 4, LEAST_STORED = 9 };
+enum { MOST_TERMS = 96, MOST_NODES = 1024, NARROW = 4, LEAST_STORED = 9 };
 enum { MOST_OF_SMALL = 16, FEW_ROWS = 4, MANY_COLUMNS = 32, MANY_BATCHES = 512 }; /* of small products */
+enum { MANY_GROUPS = 8, FEW_CHANNELS = 16 };
 
 struct unroller {
     const struct graph *g;
@@ -98,6 +99,36 @@ static bool is_small_product(const struct graph *g, const struct node *n) {
     return few <= FEW_ROWS && many >= MANY_COLUMNS && batches >= MANY_BATCHES && is_matrix_product(g, n);
 }
 
+/* Whether access n is of overlapping windows, a label that the sum keeps running along what lies contiguous. */
+static bool is_strip_window(const struct graph *g, const struct node *sum, const struct node *n) {
+    if (n->kind != N_ACCESS || n->args[0]->kind != N_INPUT) return false;
+    const struct param *p = &g->kernel->params[n->args[0]->param];
+    bool is_window = false, is_along = false;
+    for (int i = 0; i < n->n_at; i++) {
+        is_window |= overlaps(g, sum, n->args[1 + i]);
+        for (int k = 0; n->at[i] == p->axes[p->n_axes - 1] && k < n->args[1 + i]->n_axes; k++)
+            is_along |= node_has_axis(sum, n->args[1 + i]->axes[k]);
+    }
+    return is_window && is_along;
+}
+
+/* Whether n is a convolution of many groups of few channels, of planes: a tile of an engine has one group, and a thread
+ * adds up adjacent elements of a plane as fast. */
+static bool is_group_filter(const struct graph *g, const struct node *n) {
+    struct contraction c;
+    double groups = 1, channels = 1;
+    if (!count_terms(g, n) || !as_contraction(n, &c) || n->dtype != FX_F32) return false;
+    const bool is_second = is_strip_window(g, n, c.b);
+    const struct node *window = is_second ? c.b : c.a, *filter = is_second ? c.a : c.b;
+    if (!is_strip_window(g, n, window)) return false;
+    for (int i = 0; i < n->n_axes; i++) {
+        if (!node_has_axis(filter, n->axes[i])) continue;
+        const int64_t extent = g->kernel->axes[n->axes[i]].extent;
+        *(node_has_axis(window, n->axes[i]) ? &groups : &channels) *= extent < 0 ? INFINITY : (double)extent;
+    }
+    return groups >= MANY_GROUPS && channels <= FEW_CHANNELS;
+}
+
 static bool is_unrolled(struct unroller *u, const struct node *n) {
     struct contraction c;
     bool is_window = false;
@@ -106,7 +137,7 @@ static bool is_unrolled(struct unroller *u, const struct node *n) {
         u->has_reduction[n->args[0]->id])
         return false;
     int terms = count_terms(u->g, n);
-    if (terms < 2 || (as_mainloop(n, &c) && is_matrix_product(u->g, n))) return false;
+    if (terms < 2 || (as_mainloop(n, &c) && is_matrix_product(u->g, n) && !is_group_filter(u->g, n))) return false;
     for (int i = 0; i < u->g->n_nodes; i++) u->is_met[i] = false;
     return count_nodes(u, n, n->args[0], &is_window) * terms <= MOST_NODES && is_window;
 }

@@ -41,3 +41,10 @@ kernel scaled_up(x: f16[B=4,C=64,T=512], k: f16[O=32,C,U=5]) -> z: f16[B,O,S=2*T
 test gated { }
 test normed { B=2 H=5 W=4 C=24 }
 test scaled_up { init: integers(-2,2) }
+
+# groups of few channels; gates times experts
+kernel groups(x: f16[B,G=9,C=4,H,W], k: f16[G,O=4,C,U=3,V=3]) -> z: f16[B,G,O,H,W] { z = sum[C,U,V](k * (x[H: H+U-1, W: W+V-1] ?? 0)) }
+kernel mixed(p: f32[B=1024,T=2,E=4], h: f32[B,E,F=32]) -> y: f32[B,T,F] { y = p @[E] relu(h) }
+test groups { B=1 H=6 W=16 }
+test groups { B=2 H=4 W=7 init: integers(-2,2) }
+test mixed { }

@@ -10,7 +10,7 @@ kernel beside[K=2](x: f32[T=2*Q]) -> y: f32[Q] { y = max[K](x[T: 2*idx(Q) + idx(
 kernel apart[K=8](x: f32[T=8*Q]) -> y: f32[Q] { y = max[K](x[T: 8*idx(Q) + idx(K)]) }
 # of an extent that is not fixed, of too many terms, of another reduction, a matrix product
 kernel free(x: f32[T], w: f32[K]) -> y: f32[T] { y = sum[K]((x[T: idx(T) + idx(K)] ?? 0) * w) }
-kernel long[K=96](x: f32[T]) -> y: f32[T] { y = sum[K](x[T: idx(T) + idx(K)] ?? 0) }
+kernel long[K=128](x: f32[T]) -> y: f32[T] { y = sum[K](x[T: idx(T) + idx(K)] ?? 0) }
 kernel summed[K=3](x: f32[T,D]) -> y: f32[T] { y = max[K](sum[D](x)[T: idx(T) + idx(K)] ?? 0) }
 kernel conv(x: bf16[H,W,C], w: bf16[R=3,C,K]) -> y: bf16[H,W,K] { y = sum[R,C]((x[H: idx(H) + idx(R)] ?? 0) * w) }
 kernel apart_too[K=3](x: f32[T]) -> y: f32[T] with { fuse: never } { y = sum[K](x[T: idx(T) + idx(K)] ?? 0) }
