@@ -288,6 +288,21 @@ static struct node *choose_phase(struct strider *s, const struct node *old, cons
     return chosen;
 }
 
+/* Whether sum n multiplies matrices of anything but 16-bit floats in memory, whose windows no tensor map brings: as many
+ * small products of windows would take longer than one that is written out. */
+static bool is_slow_product(const struct graph *g, const struct node *n) {
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), is_slow = !g->cx->arch->has_wgmma;
+    if (!is_matrix_product(g, n)) return false;
+    seen[n->id] = true;
+    for (int i = n->id; i >= 0; i--) {
+        const struct node *at = g->nodes[i];
+        for (int a = 0; seen[i] && a < at->n_args; a++) seen[at->args[a]->id] = true;
+        const enum fx_dtype t = at->kind == N_INPUT ? g->kernel->params[at->param].dtype : FX_F16;
+        is_slow |= seen[i] && t != FX_F16 && t != FX_BF16;
+    }
+    return is_slow;
+}
+
 static struct node *rewrite(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
     struct strider *s = state;
     const struct node *condition = NULL;
@@ -295,7 +310,7 @@ static struct node *rewrite(void *state, struct graph *out, const struct node *o
     s->n_pairs = 0;
     if (old->kind == N_REDUCE && old->reduction == RED_SUM && old->dtype == FX_F32)
         condition = condition_of(old->args[0], &s->other);
-    if (!condition || !find_pairs(s->g, old, condition, s->pairs, &s->n_pairs)) return graph_add(out, n);
+    if (!condition || is_slow_product(s->g, old) || !find_pairs(s->g, old, condition, s->pairs, &s->n_pairs)) return graph_add(out, n);
     for (int i = 0; i < s->n_pairs; i++) {
         n_phases *= s->pairs[i].step;
         if (s->other && node_has_axis(s->other, s->pairs[i].kept)) return graph_add(out, n);

@@ -21,7 +21,7 @@ kernel transposed(x: bf16[B=2,C=8,H=8,W=6], k: bf16[C,O=8,U=4,V=4]) -> z: bf16[B
   z = sum[C,U,V](where((idx(P) + 1 - idx(U)) % 2 == 0 && (idx(Q) + 1 - idx(V)) % 2 == 0, x[H: (P+1-U)//2, W: (Q+1-V)//2] ?? 0, 0) * k)
 }
 # of the taps of one output channel one is not finite: also where it meets no element
-kernel broken(x: f32[T=8], k: f32[O=3,U=4], bad: f32) -> z: f32[O,P=2*T] {
+kernel broken(x: bf16[T=8], k: bf16[O=3,U=4], bad: f32) -> z: f32[O,P=2*T] {
   w = where(idx(O) == 1 && idx(U) == 2, bad, k)
   z = sum[U](where((idx(P) + 1 - idx(U)) % 2 == 0, x[T: (P+1-U)//2] ?? 0, 0) * w)
 }
