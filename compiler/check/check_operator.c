@@ -1,6 +1,6 @@
-/* Calls of what the language itself has: ops, operators over axes (reductions, scans), idx and size.
+/* Calls of built-in names: ops, operators over axes (reductions, scans), idx and size.
  *
- * In: a call of a name that is no fn. Out: a node of the kernel's DAG, or NULL after an error. */
+ * In: a call whose name is no fn. Out: a node of the kernel's DAG, or NULL after an error. */
 #include "check/check_internal.h"
 #include "front/hints.h"
 

@@ -1,7 +1,8 @@
-/* Elements of a chain in the shorter forms that they may take: exponentials with their shift as one multiply-add,
- * functions that need not be exact near 0, divisions as products.
+/* Shorter forms of what elements of a chain compute: an exponential and its shift as one multiply-add, functions that
+ * need not be exact near 0, divisions as products.
  *
- * In: nodes that elements of a pass compute. Out: their statements, or that others compute them whole. */
+ * In: a node that the elements of a pass compute. Out: its statement, or false: it has no shorter form; or that it is a
+ * part of such a form, and needs no statement of its own. */
 #include <math.h>
 
 #include "emit/emit_chain.h"

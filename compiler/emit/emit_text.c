@@ -1,4 +1,4 @@
-/* Functions of a problem struct, without what nothing reads.
+/* Removes from the functions of a problem struct the parameters and statements that nothing reads.
  *
  * In: the head of a function and its statements. Out: the head without the names of parameters that no statement
  * mentions, the statements without marked lines (EMIT_MARK) that nothing reads. */

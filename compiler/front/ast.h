@@ -1,4 +1,4 @@
-/* The syntax tree: what parse.y builds from the text and nothing else reads back into text but ast_print.c.
+/* The syntax tree. parse.y builds it; ast_print.c alone writes it as text again.
  *
  * Every node carries the span it was read from. Lists are linked in source order. Nothing is resolved here: names are
  * bytes, a callee is a name, and whether a construct is supported is the checker's business. */

@@ -1,10 +1,9 @@
-/* Reverse mode: what a gradient reads of what the kernel it is of has stored, in the place of computing it again.
+/* Reverse mode: a gradient reads outputs that its forward kernel has stored, instead of computing them again.
  *
- * In: outputs named behind `saved:`, and the forward's values. Out: loads of them, read wherever the gradient reads
- * such a value; of a stored log-sum-exp l of x the exponentials over their sum as exp(x - l), and their adjoint, with
- * that of l: from adjoints A of exp(x - l) it is exp(x - l) times A plus what a row has of all of them, that of l less
- * the sum of A times the exponentials. Where that is summed with a factor v of a stored sum y of exp(x - l) v, y stands
- * in the place of both. Invariant: values are numbered again behind it, operands below their readers. */
+ * In: the outputs that `saved:` names, and the forward's values. Out: a load of each, read wherever the gradient reads
+ * the value. A stored log-sum-exp l of x serves more: softmax(x) is e = exp(x - l). With A the adjoint of e and B that
+ * of l, the adjoint of x is e * (A + B - sum(A * e)), the sum over the row; where A = sum(dy * v) and y = sum(e * v) is
+ * stored, that sum is sum(dy * y). Invariant: values are numbered again afterwards, operands below their readers. */
 #include "grad/grad_internal.h"
 
 #include <math.h>

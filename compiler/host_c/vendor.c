@@ -1,8 +1,8 @@
 /* A .cu to be committed elsewhere (--emit=vendor): kernels with the functions that launch them through the CUDA
  * runtime, which nvcc compiles by itself.
  *
- * In: a plan, nothing else. Out: its source, and C++17 in a namespace of the file's own; host_c_kernel.c writes what a
- * launch does. */
+ * In: a plan, nothing else. Out: the text of its kernels, then functions in C++17 within a namespace of the file;
+ * host_c_kernel.c writes the body of each. */
 #include <string.h>
 
 #include "base/names.h"

@@ -1,4 +1,4 @@
-/* Chooses among the partitions the fuse pass proposed: schedules every group of each, adds up the predicted times,
+/* Chooses among the partitions that the fuse pass proposed: schedules every group of each, adds up the predicted times,
  * takes the cheapest the contract (`fuse:`, `kernels:`) allows. */
 #include "schedule/beside.h"
 #include "schedule/bins.h"

@@ -1,4 +1,4 @@
-/* A plan as text (plan_print.c). */
+/* A plan as text (print.c). */
 #ifndef FX_PLAN_PRINT_H
 #define FX_PLAN_PRINT_H
 
