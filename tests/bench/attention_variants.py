@@ -44,11 +44,16 @@ SPECS = {
     "paged": "kernel paged(q: bf16[B,G,R,D], kp: bf16[P,L=64,G,D], vp: bf16[P,L,G,D], table: i32[B,J], n: i32[B], _t: bool[T=64*J], scale: f32) -> (y: bf16[B,G,R,D]) with { fuse: require } {\n"
              "  k = kp[P: table[J: idx(T) // 64], L: idx(T) % 64] ?? 0\n  v = vp[P: table[J: idx(T) // 64], L: idx(T) % 64] ?? 0\n"
              "  y = softmax[T](where(idx(T) < n, (q @[D] k) * scale, -inf)) @[T] v\n}\n",
+    "lengths": "kernel lengths(q: bf16[B,G,R,D], k: bf16[B,G,T,D], v: bf16[B,G,T,E], n: i32[B], scale: f32) -> (y: bf16[B,G,R,E]) with { fuse: require } {\n"
+               "  y = softmax[T](where(idx(T) < n, (q @[D] k) * scale, -inf)) @[T] v\n}\n",
 }
+CACHES = {"latent": ("kv",), "paged": ("kp", "vp"), "lengths": ("k", "v")}
 BIG = dict(B=4, H=16, S=4096, D=128)
 CASES = [("plain", BIG, None), ("softcap", BIG, None), ("alibi", BIG, None), ("ids", BIG, "one"), ("ids", BIG, "four"), ("starts", BIG, "one"), ("starts", BIG, "four"), ("plain", dict(B=16, H=16, S=1024, D=128), None),
          ("sink", BIG, None), ("gate", BIG, None), ("sigmoids", BIG, None),
-         ("window", dict(B=1, H=16, S=32768, D=128), None), ("latent", dict(B=32, H=16, T=4096), None), ("latent", dict(B=32, H=128, T=4096), None), ("paged", dict(B=32, G=8, R=4, J=64, D=128, P=2048), None)]
+         ("window", dict(B=1, H=16, S=32768, D=128), None), ("latent", dict(B=32, H=16, T=4096), None), ("latent", dict(B=32, H=128, T=4096), None), ("paged", dict(B=32, G=8, R=4, J=64, D=128, P=2048), None),
+         ("paged", dict(B=16, G=8, R=8, J=64, D=128, P=1024), "ragged"), ("latent", dict(B=32, H=16, T=4096), "ragged"), ("lengths", dict(B=32, G=8, R=8, T=4096, D=128), None), ("lengths", dict(B=32, G=8, R=8, T=4096, D=128), "ragged"),
+         ("lengths", dict(B=8, G=4, R=5, T=10000, D=64), None)]
 DATA = ("normal", "large logits", "all equal")
 
 
@@ -70,7 +75,8 @@ def inputs(kernel, name, extents, data):
         elif p.name == "table":
             a[p.name] = torch.randperm(extents["P"], device="cuda")[: p.shape[0] * p.shape[1]].reshape(p.shape).int()
         elif p.name == "n":
-            a[p.name] = torch.full(p.shape, extents.get("T", extents.get("J", 0) * 64), device="cuda", dtype=torch.int32)
+            most = extents.get("T", extents.get("J", 0) * 64)
+            a[p.name] = torch.full(p.shape, most, device="cuda", dtype=torch.int32) if data != "ragged" else torch.randint(1, most + 1, p.shape, device="cuda", dtype=torch.int32)
         elif p.name == "_t":
             a[p.name] = torch.zeros(p.shape, device="cuda", dtype=torch.bool)
         else:
@@ -83,11 +89,14 @@ def expected(name, a):
     """The last head in float64, and where it lies in y."""
     scale = a["scale"]
     if name == "latent":
-        q, kv = a["q"][-1].double(), a["kv"][-1].double()
+        q, kv = a["q"][-1].double(), a["kv"][-1, :a["n"][-1]].double()
         return torch.softmax(q @ kv.t() * scale, -1) @ kv[:, :512], lambda y: y[-1]
     if name == "paged":
         pages = a["table"][-1].long()
-        k, v = (a[n][pages][:, :, -1].flatten(0, 1).double() for n in ("kp", "vp"))
+        k, v = (a[n][pages][:, :, -1].flatten(0, 1)[:a["n"][-1]].double() for n in ("kp", "vp"))
+        return torch.softmax(a["q"][-1, -1].double() @ k.t() * scale, -1) @ v, lambda y: y[-1, -1]
+    if name == "lengths":
+        k, v = (a[n][-1, -1, :a["n"][-1]].double() for n in "kv")
         return torch.softmax(a["q"][-1, -1].double() @ k.t() * scale, -1) @ v, lambda y: y[-1, -1]
     q, k, v = (a[n][-1, -1].double() for n in "qkv")
     first = max(0, q.shape[0] - 4096)
@@ -218,6 +227,8 @@ def main():
         contenders = {"ours": go}
         if name == "plain":
             contenders["cudnn"], contenders["flash"] = vendor(a, SDPBackend.CUDNN_ATTENTION), vendor(a, SDPBackend.FLASH_ATTENTION)
+        elif name == "lengths" and data is None:
+            contenders["cudnn"], contenders["flash"] = vendor(a, SDPBackend.CUDNN_ATTENTION, False), vendor(a, SDPBackend.FLASH_ATTENTION, False)
         elif name in ("softcap", "alibi", "ids", "starts", "window") and not args.no_flex:
             try:
                 contenders["flex"] = flex(name, a)
@@ -228,8 +239,8 @@ def main():
         times = race(contenders, args.rounds)
         best = min((t for n, t in times.items() if n != "ours"), default=float("nan"))
         read = ""
-        if name in ("latent", "paged"):
-            n_bytes = sum(x.numel() * x.element_size() for n, x in a.items() if n in ("kv",)) if name == "latent" else 2 * a["table"].numel() * 64 * extents["G"] * extents["D"] * 2
+        if name in CACHES:
+            n_bytes = a["n"].sum().item() * 2 * sum(a[n].shape[-1] for n in CACHES[name]) * extents.get("G", 1)
             read = f"; {n_bytes / times['ours'] / 1e6:.2f} TB/s of caches"
         print(f"{name} {extents} {data or ''}: " + ", ".join(f"{n} {t:.1f} us" for n, t in times.items()) + f"; {best / times['ours']:.2f}{read}; error {error:.2e}; {ours.entry}", flush=True)
 
