@@ -715,7 +715,7 @@ void emit_body(struct buf *out, const struct unit *u, const struct scheduled_gra
     b.w = values_open(out, b.g, l, names, available, &b);
     b.shared = NEW_ARRAY(&u->cx->arena, const char *, b.g->n_nodes + 1);
     const bool *is_small = b.is_gemm ? NULL : pointwise_small_axes(b.g, c->partition, s->group);
-    if (is_small) b.w.narrow = value_find_narrow(b.g, is_small);
+    if (is_small) b.w.narrow = value_find_narrow(b.g, is_small, 1 << 30);
     b.along = b.is_gemm ? s->gemm.n : s->pointwise.cols;
     b.along_var = b.is_gemm ? "n" : "col";
     b.n_chunks = schedule_chunks(b.g, c->partition, s, b.chunks);

@@ -226,6 +226,23 @@ static void emit_limits(struct chain_problem *b, bool is_end) {
 
 /* ---- elements ---- */
 
+/* What elements compute in 32 bits: sums and differences of indices of rows and of the intermediate, which are below
+ * 2^31 wherever the driver runs. */
+static const struct narrow *find_narrow(struct chain_problem *b) {
+    const struct graph *g = b->w.g;
+    bool *is_small = NEW_ARRAY(arena(b), bool, g->kernel->n_axes + 1);
+    for (int i = 0; i < b->x->first.n.n; i++) is_small[b->x->first.n.axes[i]] = true;
+    for (int i = 0; i < b->x->first.m.n; i++) is_small[b->x->first.m.axes[i]] = true;
+    struct narrow *all = value_find_narrow(g, is_small, MOST_INDEX);
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        if (n->kind != N_OP) continue;
+        all[i].is_narrow &= n->op == O_ADD || n->op == O_SUB || n->op == O_NEG;
+        for (int k = 0; k < n->n_args; k++) all[i].is_narrow &= all[n->args[k]->id].is_narrow;
+    }
+    return all;
+}
+
 static void emit_combine(struct chain_problem *b, int pass, const char *type, struct node **sums, int n_sums) {
     value_open_function(&b->w, "  FX_DEVICE void combine(fx_chain_pass<%d>, %s%d &a, const %s%d &b) const", pass, type,
         pass, type, pass);
@@ -263,6 +280,7 @@ static void emit_find_maxima(struct chain_problem *b, int pass) {
     bool masks_rest = b->x->n_limits && over->keeps; /* what lies beyond the axis lies beyond limits */
     if (!masks_rest) buf_line(b->w.out, "      if (v >= n_valid) break;");
     b->w.indent = 3;
+    b->w.narrow = b->narrow;
     struct scope *p = at_element(b, pass);
     if (masks_rest) bind(b, p, &b->x->first.n, "(IS_CUT ? min(t + v, this->t() - 1) : t + v)");
     if (b->x->n_limits) bind_limits(b, p);
@@ -275,6 +293,7 @@ static void emit_find_maxima(struct chain_problem *b, int pass) {
         value_line(&b->w, "%s = %s;", so_far, value_combined(&b->w, n->reduction, FX_F32, so_far, x));
         if (over->keeps) value_line(&b->w, "acc[0][v] = %s;", x);
     }
+    b->w.narrow = NULL;
     b->w.indent = 2;
     buf_line(b->w.out, "    }");
     value_close_function(&b->w);
@@ -406,6 +425,7 @@ static void emit_fold(struct chain_problem *b, int pass) {
     buf_line(b->w.out, "        continue;");
     buf_line(b->w.out, "      }");
     b->w.indent = 3;
+    b->w.narrow = b->narrow;
     struct scope *p = at_element(b, pass);
     if (takes_limits) bind_limits(b, p);
     emit_needed(b, p, pass, late);
@@ -415,6 +435,7 @@ static void emit_fold(struct chain_problem *b, int pass) {
         value_line(&b->w, "%s = %s;", so_far, value_combined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
     }
     if (is_last) value_line(&b->w, "acc[0][v] = %s;", intermediate_at(b, p, b->x->parts.intermediate, late));
+    b->w.narrow = NULL;
     b->w.indent = 2;
     buf_line(b->w.out, "    }");
     value_close_function(&b->w);
@@ -578,6 +599,8 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
     struct value_names *names) {
     struct chain_problem b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
     b.w = values_open(out, c->graph, l, names, available, &b);
+    b.w.index = "int";
+    b.narrow = find_narrow(&b);
     b.start = emit_member_as(names, "start_");
     b.end = emit_member_as(names, "end_");
     for (int k = 0; k < b.x->n_exps; k++) b.shift[k] = emit_member_as(names, "shift_");

@@ -13,6 +13,7 @@ struct chain_problem {
     const struct launch *l;
     const struct group *r;
     const struct chain *x;
+    const struct narrow *narrow; /* what elements compute in 32 bits */
     const char *start, *end;     /* where a row's elements begin and end, as members of values */
     const char *shift[MAX_EXPS]; /* what the shifted exponential is shifted by so far, as a member of sums */
 };

@@ -283,16 +283,16 @@ static bool range_of_op(const struct node *n, const struct narrow *a, const stru
     }
 }
 
-struct narrow *value_find_narrow(const struct graph *g, const bool *is_small) {
+struct narrow *value_find_narrow(const struct graph *g, const bool *is_small, int64_t most) {
     struct narrow *all = NEW_ARRAY(&g->cx->arena, struct narrow, g->n_nodes + 1);
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         struct narrow *x = &all[i];
-        int64_t extent = n->axis >= 0 ? g->kernel->axes[n->axis].extent : 0, most = extent >= 0 ? extent : 1 << 30;
+        int64_t extent = n->axis >= 0 ? g->kernel->axes[n->axis].extent : 0, largest = extent >= 0 ? extent : most;
         if (n->dtype != FX_I64) continue;
         if (n->kind == N_CONST) *x = (struct narrow){true, n->integer, n->integer};
-        else if (n->kind == N_INDEX && is_small[n->axis]) *x = (struct narrow){true, 0, most > 0 ? most - 1 : 0};
-        else if (n->kind == N_SIZE && is_small[n->axis]) *x = (struct narrow){true, extent >= 0 ? extent : 0, most};
+        else if (n->kind == N_INDEX && is_small[n->axis]) *x = (struct narrow){true, 0, largest > 0 ? largest - 1 : 0};
+        else if (n->kind == N_SIZE && is_small[n->axis]) *x = (struct narrow){true, extent >= 0 ? extent : 0, largest};
         else if (n->kind == N_OP && n->n_args <= 2 && all[n->args[0]->id].is_narrow &&
                  all[n->args[n->n_args - 1]->id].is_narrow)
             x->is_narrow = range_of_op(n, &all[n->args[0]->id], &all[n->args[n->n_args - 1]->id], x);

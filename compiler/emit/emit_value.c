@@ -19,6 +19,7 @@ struct values values_open(struct buf *out, const struct graph *g, const struct l
         .available = available,
         .user = user,
         .names = names,
+        .index = "index",
         .hoisted = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1)};
 }
 
@@ -132,9 +133,9 @@ static const char *wide_at(struct values *w, struct scope *p, struct node *n) {
 /* The value of a narrow n as an `index`. */
 static const char *narrow_at(struct values *w, struct scope *p, struct node *n) {
     struct arena *a = value_arena(w);
-    if (n->kind == N_CONST) return arena_printf(a, "(index)%lld", (long long)n->integer);
-    if (n->kind == N_SIZE) return arena_printf(a, "(index)%s", extent_name(w, n->axis));
-    if (n->kind == N_INDEX) return arena_printf(a, "(index)%s", scope_index(w, p, n->axis));
+    if (n->kind == N_CONST) return arena_printf(a, "(%s)%lld", w->index, (long long)n->integer);
+    if (n->kind == N_SIZE) return arena_printf(a, "(%s)%s", w->index, extent_name(w, n->axis));
+    if (n->kind == N_INDEX) return arena_printf(a, "(%s)%s", w->index, scope_index(w, p, n->axis));
     return value_at(w, p, n);
 }
 
@@ -304,14 +305,16 @@ struct scope *value_open_access(struct values *w, struct scope *p, struct node *
         if (positions[i] == text) continue;
         bool is_u64 = n->args[1 + i]->dtype == FX_U64; /* of others every value is one of long long */
         value_line(w, "const %s %s = %s;",
-            narrow   ? "index"
+            narrow   ? w->index
             : is_u64 ? "unsigned long long"
                      : "long long",
             positions[i], text);
         if (i) buf_puts(&all, " && ");
         if (!is_u64 && !(narrow && w->narrow[n->args[1 + i]->id].lo >= 0))
             buf_printf(&all, "%s >= 0 && ", positions[i]);
-        buf_printf(&all, narrow ? "%s < (index)%s" : "%s < %s", positions[i], extent_name(w, n->at[i]));
+        buf_printf(&all, "%s < ", positions[i]);
+        if (narrow) buf_printf(&all, "(%s)", w->index);
+        buf_puts(&all, extent_name(w, n->at[i]));
     }
     struct scope *inner = scope_open(w, p);
     for (int i = 0; i < n->n_at; i++) inner->at[n->at[i]] = positions[i];
@@ -374,7 +377,7 @@ static const char *compute(struct values *w, struct scope *p, struct node *n) {
         return place;
     }
     const char *name = emit_local(w->names, n);
-    value_line(w, "const %s %s = %s%s;%s", n->kind == N_OP && is_narrow(w, n) ? "index" : value_ctype(n->dtype), name,
+    value_line(w, "const %s %s = %s%s;%s", n->kind == N_OP && is_narrow(w, n) ? w->index : value_ctype(n->dtype), name,
         known, what, value_comment(w->g, n));
     return name;
 }

@@ -38,6 +38,7 @@ struct values { /* statements being written */
     const char **divisor; /* by node: what names fx_divisor_of its value, for quotients by it; NULL: none */
     const bool *is_pair; /* by node: a difference named by its two terms, which casts alone read; NULL: none is */
     const struct narrow *narrow; /* by node: computed in the type `index`; NULL: all of them in the spec's types */
+    const char *index;           /* what that type is called */
 };
 
 /* Statements about g that call parameters and extents as launch l does. */
@@ -85,8 +86,8 @@ bool value_is_rounded_late(const struct values *w, const struct node *n);
 const char *value_of_element(struct values *w, enum fx_dtype t, const char *element);
 const char *element_of_value(struct values *w, enum fx_dtype t, enum fx_dtype from, const char *value);
 const char *value_literal(struct values *w, const struct node *n);
-/* By node of g: which positions fit 32 bits, the indices and extents of the axes marked lying below 2^30. */
-struct narrow *value_find_narrow(const struct graph *g, const bool *is_small);
+/* By node of g: which positions fit 32 bits, the extents of the axes marked being at most `most`. */
+struct narrow *value_find_narrow(const struct graph *g, const bool *is_small, int64_t most);
 /* Of an operation of narrow operands, whose result is one too. */
 const char *value_narrow_operation(struct values *w, const struct node *n, const char *const *args);
 const char *value_operation(struct values *w, const struct node *n, const char *const *args);

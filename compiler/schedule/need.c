@@ -12,12 +12,10 @@
 #include "graph/operand.h"
 #include "schedule/row_program.h"
 
-enum { MAX_INDEX = 0x7fff0000 }; /* extents of super-axes stay below, so that a tile past the end still fits an int */
-
 static void need_below(struct terms *x, int *n, const struct kernel *k, const int *axes, int n_axes) {
     int from = x->n;
     terms_size(x, k, axes, n_axes);
-    terms_constant(x, MAX_INDEX);
+    terms_constant(x, MOST_INDEX);
     terms_op(x, FX_T_LE);
     terms_also(x, n, from);
 }

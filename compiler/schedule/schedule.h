@@ -52,6 +52,8 @@ struct pointwise_shape { /* rows are decoded label by label, columns lie contigu
 };
 
 enum { MAX_VARIANTS = 56 };
+/* Extents of super-axes of contractions are at most that, so that a tile past the end still fits an int. */
+enum { MOST_INDEX = 0x7fff0000 };
 
 struct config { /* one entry point: a tile and what it assumes */
     const char *suffix;  /* of the entry's name: "128x128" */

@@ -337,3 +337,15 @@ kernel documents(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], id: i32[B
 }
 test documents { B=2 H=2 S=140 T=140 D=64 E=64 scale=0.2 id.init: integers(0,1) key_id.init: integers(0,1) }
 test documents { B=1 H=1 S=70 T=300 D=128 E=128 scale=0.2 id.init: integers(0,1) key_id.init: integers(0,1) }
+# what elements compute of indices alone: in 32 bits, where it fits
+kernel slopes(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], slope: f32[H]) -> y: bf16[B,H,S,E] with { fuse: require } {
+  y = softmax[T](where(idx(T) <= idx(S), (q @ k) * 0.1 + slope * f32(idx(T) - idx(S)), -inf)) @[T] v
+}
+test slopes { B=1 H=2 S=140 T=140 D=64 E=64 slope.init: uniform(0,0.2) }
+test slopes { B=1 H=1 S=33 T=63 D=33 E=7 slope.init: uniform(0,0.2) }
+kernel distances(q: f16[S,D], k: f16[T,D], v: f16[T,E]) -> y: f32[S,E] with { fuse: require } {
+  p = where(-idx(T) < 3 - idx(S) || idx(T) - idx(S) + size(S) > 4, (q @ k) * f32(idx(T) - idx(S)), f32(-idx(S) - size(T)))
+  y = f16(p) @[T] v
+}
+test distances { S=70 T=65 D=8 E=64 init: integers(-1,1) tol: exact }
+test distances { S=7 T=65 D=5 E=3 init: integers(-1,1) tol: exact }
