@@ -87,6 +87,7 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
             : s->hands_on      ? "gemm_wgmma_inner"
                                : "gemm_wgmma",
             f->engine, l->struct_name);
+    else if (f->piece) buf_printf(out, "  fx_chain_by_few<%s>(%s", f->engine, l->struct_name);
     else if (f->is_skinny)
         buf_printf(out, "  fx_skinny%s<%s, %s>(%s", f->starts_early ? "_early" : "", f->engine, aligned,
             l->struct_name);
@@ -108,11 +109,11 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     else buf_printf(out, "  fx_pointwise<%s, %s%s>(%s<%s>", f->engine, aligned, threads, l->struct_name, index);
     put_fields(out, l, is_read, f);
     if (f->takes_maps) buf_printf(out, ", %s", maps);
-    if (s->group->contraction && (is_phase || f->takes_maps)) {
+    if (s->group->contraction && (is_phase || f->takes_maps || f->piece)) {
         buf_puts(out, ", ");
         put_product(out, c, l, &s->gemm.batch);
     }
-    if (f->takes_maps && s->chain)
+    if (s->chain && (f->takes_maps || f->piece))
         buf_printf(out, ", %s", s->has_flags ? l->buffer_names[plan_flags_buffer(c)] : "nullptr");
     buf_puts(out, ");\n");
 }

@@ -161,6 +161,8 @@ struct fx_chain_block {
   typedef typename PROBLEM::second_segment second_segment;
   typedef fx_gemm_a<inner, ALIGNED, first_segment> kept_rows;
   typedef typename first_segment::template all_b<inner, ALIGNED> all_b;
+  typedef fx_gemm_b<outer, ALIGNED, second_segment> columns_of_c;
+  static constexpr bool SKIPS = PROBLEM::LIMITS && PROBLEM::LOOKS == 0 && !decltype(columns_of_c::x)::IS_COMPUTED;  // what lies behind all rows' ends, as C can be looked at there
   static constexpr int SUMS = PROBLEM::INNER_SUMS;        // first contractions
   typedef fx_chain_map<CHAIN, SUMS, PROBLEM::BESIDE, PROBLEM::RESULT_WORDS> map;
   static constexpr int BM = inner::BM, BT = inner::BN, V = CHAIN::V;
@@ -175,7 +177,7 @@ struct fx_chain_block {
   typename PROBLEM::results r;           // what is known of it: reductions
   typename PROBLEM::values q;            // and values made of them that elements read
   typename fx_choose<CHAIN::KEPT, kept_rows, fx_chain_nothing>::type a;  // A's rows
-  fx_gemm_b<outer, ALIGNED, second_segment> c;  // C's columns
+  columns_of_c c;                        // C's columns
   typename CHAIN::intermediate intermediate;  // the intermediate as a factor
   float acc[1][outer::ACCUMULATORS];     // of D
 
@@ -335,7 +337,7 @@ struct fx_chain_block {
 
   // From which element of the intermediate on no row of the block takes any.
   FX_DEVICE int find_end() const {
-    if constexpr (PROBLEM::LIMITS && PROBLEM::LOOKS == 0) return largest(is_row && p.t() > 0 ? p.end(q, r, at.batch, at.m + row) : 0);
+    if constexpr (SKIPS) return largest(is_row && p.t() > 0 ? p.end(q, r, at.batch, at.m + row) : 0);
     return p.t();
   }
 
@@ -350,7 +352,7 @@ struct fx_chain_block {
 #pragma unroll 1
     for (int t = 0;; t += BT) {
       if (t >= end) {
-        if constexpr (!PROBLEM::LIMITS || PROBLEM::LOOKS != 0) break;
+        if constexpr (!SKIPS) break;
         else if (t >= p.t() || !is_tail_special(t)) break;
         end = p.t();
       }

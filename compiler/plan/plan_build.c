@@ -254,7 +254,7 @@ static void pieces(struct terms *x, const struct scheduled_graph *c, const struc
     enum { WORDS = 8 }; /* beside those of a row's results: shifts; by driver_chain_pieces.cuh */
     const struct kernel *k = c->graph->kernel;
     const struct gemm_shape *s = &l->kernel->gemm;
-    struct config least = {.tile_n = INT32_MAX};
+    struct config least = {.tile_m = INT32_MAX, .tile_n = INT32_MAX};
     int n = 0;
     for (int v = 0; v < l->kernel->n_configs; v++) {
         const struct config *f = &l->kernel->configs[v];
@@ -262,14 +262,15 @@ static void pieces(struct terms *x, const struct scheduled_graph *c, const struc
         launch_blocks(x, c, l, f);
         terms_constant(x, 2 * 4 * (int64_t)(f->tile_n + l->kernel->chain->result_words + WORDS));
         terms_op(x, FX_T_MUL);
+        terms_size(x, k, s->m.axes, s->m.n);
+        terms_constant(x, f->tile_m);
+        terms_op(x, FX_T_MIN);
+        terms_op(x, FX_T_MUL);
         if (n++) terms_op(x, FX_T_MAX);
         if (f->tile_n < least.tile_n) least.tile_n = f->tile_n;
-        least.tile_m = f->tile_m, least.most_m = f->most_m;
+        if (f->tile_m < least.tile_m) least.tile_m = f->tile_m;
+        if (f->most_m > least.most_m) least.most_m = f->most_m;
     }
-    terms_size(x, k, s->m.axes, s->m.n);
-    terms_constant(x, least.tile_m);
-    terms_op(x, FX_T_MIN);
-    terms_op(x, FX_T_MUL);
     launch_grid(x, c, l, &least);
     terms_constant(x, 2);
     terms_op(x, FX_T_ADD);

@@ -176,7 +176,7 @@ void launch_blocks(struct terms *x, const struct scheduled_graph *c, const struc
         terms_constant(x, f->spread);
         terms_op(x, FX_T_MUL);
     }
-    if (!f->takes_maps) return;
+    if (!f->takes_maps && !f->piece) return;
     if (f->piece) launch_pieces(x, c, l, f);
     resident_clusters(x, f->cluster_m * f->cluster_n);
     if (f->piece) {
@@ -424,6 +424,12 @@ struct fx_expr launch_prefers(
         if (other->most_m) { /* there may be more rows than it takes */
             terms_constant(&x, other->most_m);
             terms_size(&x, c->graph->kernel, l->kernel->gemm.m.axes, l->kernel->gemm.m.n);
+            terms_op(&x, FX_T_LT);
+            terms_op(&x, FX_T_OR);
+        }
+        if (other->most_n) { /* or columns */
+            terms_constant(&x, other->most_n);
+            terms_size(&x, c->graph->kernel, l->kernel->gemm.n.axes, l->kernel->gemm.n.n);
             terms_op(&x, FX_T_LT);
             terms_op(&x, FX_T_OR);
         }

@@ -104,6 +104,8 @@ bool chain_has_reciprocal(const struct graph *g, const struct node *n);
  * (chain_wgmma.c). */
 void chain_wgmma_twin_configs(const struct graph *g, const struct scheduled *broad, const struct scheduled *narrow,
     struct scheduled *first, struct scheduled *second);
+/* Adds configurations for few rows to those of s, for operands that they take (chain_few.c). */
+void chain_few_configs(const struct graph *g, const struct partition *p, struct scheduled *s, int vector);
 /* Whether function n of elements need not be more exact than 2^-21, however small its result (chain_loose.c). */
 bool chain_is_loose(const struct graph *g, const struct chain *x, const struct node *n);
 /* Whether some configuration of s cuts the intermediate in pieces. */

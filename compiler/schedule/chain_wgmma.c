@@ -190,6 +190,16 @@ static bool takes(const struct graph *g, const struct chain *x, const char **why
     return are_mappable(g, &x->first, true, why_not) && are_mappable(g, &x->second, false, why_not);
 }
 
+/* Those that are summed over least stand first: where they take what there is, they are faster, and the first that may
+ * run is taken. */
+static void sort_by_k(struct scheduled *s) {
+    for (int i = 1; i < s->n_configs; i++)
+        for (int j = i; j > 0 && s->configs[j].most_k < s->configs[j - 1].most_k; j--) {
+            struct config x = s->configs[j];
+            s->configs[j] = s->configs[j - 1], s->configs[j - 1] = x;
+        }
+}
+
 bool schedule_chain_wgmma_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     const struct arch *arch = g->cx->arch;
@@ -208,6 +218,8 @@ bool schedule_chain_wgmma_configure(
             pieces_smem_bytes(&pieces[i]) <= arch->block_shared)
             add_pieces_config(g, s, &pieces[i], vector);
     if (!s->n_configs) return *why_not = schedule_no_room(g), false;
+    chain_few_configs(g, p, s, vector);
+    sort_by_k(s);
     for (int i = 0; i < n_others; i++) config_copy(s, &others[i]);
     return true;
 }

@@ -291,7 +291,7 @@ static void need_segment(struct terms *x, int *n, const struct scheduled_graph *
     need_below(x, n, k, all_k, e->k_outer.n + e->k.n);
     const struct cut *cut = segment_cut(e);
     if (cut) need_below(x, n, k, &cut->whole, 1);
-    if (f->takes_maps) { /* the first products of a sum begin it */
+    if (f->takes_maps || f->piece) { /* the first products of a sum begin it; there is something to share out */
         int from = x->n;
         terms_constant(x, 1);
         terms_size(x, k, all_k, e->k_outer.n + e->k.n);
@@ -331,6 +331,7 @@ struct terms schedule_needs(
     if (s->group->contraction) {
         if (s->chain) need_segments(&x, &n, c, s, f, &s->chain->first);
         if (f->most_m) need_at_most(&x, &n, k, &s->gemm.m, f->most_m);
+        if (f->most_n) need_at_most(&x, &n, k, &s->gemm.n, f->most_n);
         for (int i = 0; f->most_k && i < s->chain->first.n_segments; i++)
             need_at_most(&x, &n, k, &s->chain->first.segments[i].k, f->most_k);
         need_segments(&x, &n, c, s, f, &s->gemm);

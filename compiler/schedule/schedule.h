@@ -87,6 +87,7 @@ struct config { /* one entry point: a tile and what it assumes */
     int piece;           /* of a chain: blocks share its tiles, each a run of so many elements of the intermediate at a
                             time; 0: they do not */
     int most_m;          /* likewise: rows of a batch that it takes; 0: any */
+    int most_n;          /* likewise: columns of a batch; 0: any */
     int most_k;          /* of a chain: extent summed over by the first contraction that it takes; 0: any */
     int most_bins;       /* of the bins driver: bins it takes; 0: any */
     int suits_cols;      /* of the row driver: elements of a row up to which it is the faster choice; 0: any */

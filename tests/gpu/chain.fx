@@ -337,6 +337,42 @@ kernel documents(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], id: i32[B
 }
 test documents { B=2 H=2 S=140 T=140 D=64 E=64 scale=0.2 id.init: integers(0,1) key_id.init: integers(0,1) }
 test documents { B=1 H=1 S=70 T=300 D=128 E=128 scale=0.2 id.init: integers(0,1) key_id.init: integers(0,1) }
+# few rows that are copied by 16 bytes: caches whose last factor is a part of the first one's, pages by a table, lengths of their own; tables that point outside
+kernel latent(q: bf16[B,H,D=576], kv: bf16[B,T,D], n: i32[B], scale: f32) -> (y: bf16[B,H,E=512]) with { fuse: require } {
+  y = softmax[T](where(idx(T) < n, (q @[D] kv) * scale, -inf)) @[T] kv[D: idx(E)]
+}
+test latent { B=2 H=16 T=200 scale=0.05 n.init: integers(1,200) }
+test latent { B=1 H=40 T=129 scale=0.05 n.init: integers(1,129) }
+test latent { B=3 H=3 T=1 scale=0.05 n.init: integers(0,1) }
+kernel latent_sums(q: f16[B,H,D=200], kv: f16[B,T,D]) -> (y: f32[B,H,E=136], s: f32[B,H]) with { fuse: require } {
+  p = relu(q @[D] kv)
+  s = sum[T](p)
+  y = f16(p) @[T] kv[D: idx(E)]
+}
+test latent_sums { B=2 H=16 T=150 init: integers(-1,1) tol: exact }
+test latent_sums { B=1 H=1 T=33 init: integers(-1,1) tol: exact }
+kernel latent_same(q: f16[H,D=64], kv: f16[T,D]) -> (y: f32[H,E=64]) with { fuse: require } { y = relu(q @[D] kv) @[T] kv[D: idx(E)] }
+test latent_same { H=9 T=1000 init: integers(-1,1) tol: exact }
+kernel latent_128(q: bf16[H,D=128], kv: bf16[T,D]) -> (y: f32[H,E=128]) with { fuse: require } { y = relu(q @[D] kv) @[T] kv[D: idx(E)] }
+test latent_128 { H=13 T=300 init: integers(-1,1) tol: exact }
+kernel paged(q: bf16[B,G,R,D], kp: bf16[P,L=64,G,D], vp: bf16[P,L,G,D], table: i32[B,J], n: i32[B], _t: bool[T=64*J], scale: f32) -> (y: bf16[B,G,R,D]) with { fuse: require } {
+  k = kp[P: table[J: idx(T) // 64], L: idx(T) % 64] ?? 0
+  v = vp[P: table[J: idx(T) // 64], L: idx(T) % 64] ?? 0
+  y = softmax[T](where(idx(T) < n, (q @[D] k) * scale, -inf)) @[T] v
+}
+test paged { B=2 G=2 R=4 D=128 J=5 P=12 scale=0.1 table.init: integers(-1,12) n.init: integers(1,320) }
+test paged { B=1 G=2 R=16 D=64 J=3 P=2 scale=0.1 table.init: integers(0,1) n.init: integers(1,192) }
+test paged { B=2 G=1 R=20 D=128 J=2 P=12 scale=0.1 table.init: integers(0,11) n.init: integers(1,128) }
+test paged { B=2 G=1 R=40 D=64 J=2 P=12 scale=0.1 table.init: integers(0,11) n.init: integers(1,128) }
+test paged { B=1 G=2 R=5 D=256 J=2 P=12 scale=0.1 table.init: integers(0,11) n.init: integers(1,128) }
+test paged { B=1 G=2 R=40 D=248 J=2 P=12 scale=0.1 table.init: integers(0,11) n.init: integers(1,128) }
+test paged { B=1 G=1 R=3 D=60 J=2 P=3 scale=0.1 table.init: integers(0,2) n.init: integers(1,128) }
+kernel gathered(q: f16[B,R,D], kp: f16[P,D], vp: f16[P,N], at: i32[B,T]) -> (y: f32[B,R,N]) with { fuse: require } {
+  y = relu(q @[D] (kp[P: at] ?? 0)) @[T] (vp[P: at] ?? 0)
+}
+test gathered { B=2 R=7 D=128 N=72 T=230 P=50 init: integers(-1,1) at.init: integers(-1,50) tol: exact }
+test gathered { B=3 R=33 D=40 N=64 T=64 P=50 init: integers(-1,1) at.init: integers(0,49) tol: exact }
+test gathered { B=1 R=4 D=64 N=64 T=0 P=5 init: integers(-1,1) at.init: integers(0,4) tol: exact }
 # what elements compute of indices alone: in 32 bits, where it fits
 kernel slopes(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], slope: f32[H]) -> y: bf16[B,H,S,E] with { fuse: require } {
   y = softmax[T](where(idx(T) <= idx(S), (q @ k) * 0.1 + slope * f32(idx(T) - idx(S)), -inf)) @[T] v
