@@ -337,6 +337,25 @@ static void emit_finish(struct rows *b, int pass) {
     value_close_function(&b->w);
 }
 
+/* Brings what a pass has added up so far from the maxima before to those after. Of no element, or of none above -inf,
+ * nothing is left beside others. */
+static void emit_rescale(struct rows *b, int pass) {
+    if (!pass || !b->x->passes[pass - 1].joins) return;
+    value_open_function(&b->w,
+        "  FX_DEVICE void rescale(fx_pass<%d>, sums%d &a, const results &before, const results &after) const", pass,
+        pass);
+    for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
+        const struct row_shift *x = &b->x->passes[pass].shifts[i];
+        const char *shift = member(b, x->shift),
+                   *difference = arena_printf(arena(b), "before.%s - after.%s", shift, shift);
+        const char *sum = member(b, b->x->passes[pass].ends[i]), *maximum = member(b, x->maximum);
+        value_line(&b->w, "if (before.%s != after.%s) a.%s = before.%s == %s ? 0.0f : a.%s * %s;", maximum, maximum,
+            sum, maximum, value_start(&b->w, RED_MAX, FX_F32), sum,
+            value_operation(&b->w, x->exponential, &difference));
+    }
+    value_close_function(&b->w);
+}
+
 /* ---- running sums ---- */
 
 /* What combines a running sum of what comes before, a, with that of what follows, b: of a recurrence b after a. */
@@ -641,6 +660,20 @@ static void emit_results(struct rows *b) {
     value_close_function(&b->w);
 }
 
+static void emit_joins(struct rows *b) {
+    struct buf list;
+    bool any = false;
+    buf_init(&list, arena(b));
+    for (int pass = 0; pass < b->x->n_passes; pass++) {
+        any |= b->x->passes[pass].joins;
+        buf_printf(&list, "%s%s", pass ? ", " : "", b->x->passes[pass].joins ? "true" : "false");
+    }
+    if (any)
+        buf_line(b->w.out,
+            "  static constexpr bool JOINS[PASSES + 1] = {%s, false};  // whether the pass behind may be taken with it",
+            list.s);
+}
+
 void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names) {
     struct arena *a = &u->cx->arena;
@@ -659,6 +692,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     buf_line(b.w.out,
         "  static constexpr bool PREPARES[PASSES + 1] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
+    emit_joins(&b);
     buf_line(b.w.out, "  FX_DEVICE index rows() const { return (index)%s; }",
         address_product(a, l->axis_names, b.x->rows.axes, b.x->rows.n));
     buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }",
@@ -689,6 +723,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
         emit_fold(&b, pass);
         emit_combine(&b, pass);
         emit_finish(&b, pass);
+        emit_rescale(&b, pass);
     }
     emit_scans(&b);
     if (b.x->run) emit_sides(&b);

@@ -6,7 +6,7 @@
    Every sum has one order, given by the shape alone. LANES is a power of two; up to 32, or the whole block where V elements lie along the row. ALONG_ROWS with scans
    a thread's chunks are adjacent elements, so that it adds up its own before lanes tell each other.
    Shared memory: along the row with more than 32 lanes 64 sets of SUM_WORDS words (and 33 running sums for scans), ALONG_ROWS with several lanes a set for each row of a warp, or of a lane, whichever is less often (and
-   V running sums a team and warp). SPREAD: a cluster of blocks shares the rows of a block, each block a part of every row; behind the above two memory barriers and what
+   V running sums a team and warp). JOINS[P]: of rows that are read again, pass P + 1 may be taken with pass P, its sums brought from what part of the row gives to what more of it does. SPREAD: a cluster of blocks shares the rows of a block, each block a part of every row; behind the above two memory barriers and what
    the blocks send each other, 16 sets a row. */
 
 // fx_pass: names the reductions of pass P
@@ -86,6 +86,17 @@ struct fx_row_sent {
   static constexpr int MOST = 8;  // blocks of a cluster
   unsigned at;                    // the memory barriers, then the sets
   int turn, parity;
+};
+
+// fx_row_joins: whether the pass behind this one may be taken with it; a problem of which none may has no JOINS
+template <class PROBLEM> FX_DEVICE constexpr auto fx_row_joins(int pass, int) -> decltype((bool)PROBLEM::JOINS[0]) { return PROBLEM::JOINS[pass]; }
+template <class PROBLEM> FX_DEVICE constexpr bool fx_row_joins(int, ...) { return false; }
+
+// fx_row_joined: the sums of a pass and of the one behind it
+template <class FIRST, class SECOND>
+struct fx_row_joined {
+  FIRST first;
+  SECOND second;
 };
 
 // fx_row_share: a thread's share of its row, or rows; TURNED: teams take turns in memory, as where V elements lie across rows
@@ -328,15 +339,45 @@ struct fx_row_share {
     }
   }
 
-  // every lane gets what all lanes of its row hold together
+  // whether pass P and the one behind it are one over these rows; how often lanes join ahead of pass P
+  static FX_DEVICE constexpr bool joins(int pass) { return !RESIDENT && fx_row_joins<PROBLEM>(pass, 0); }
+  static FX_DEVICE constexpr int joins_before(int pass) {
+    int n = 0;
+    for (int i = 0; i < pass; i += joins(i) ? 2 : 1) ++n;
+    return n;
+  }
+  // what is known of a row of which pass P gave this
+  template <int P, class FIRST>
+  FX_DEVICE typename PROBLEM::results known_of(typename PROBLEM::results of, const FIRST &a) const {
+    p.finish(fx_pass<P>(), of, a);
+    if constexpr (PROBLEM::PREPARES[P + 1]) p.prepare(fx_pass<P + 1>(), of, row);
+    return of;
+  }
   template <int P, class SUM>
+  FX_DEVICE void combine(SUM &a, const SUM &b) const {
+    p.combine(fx_pass<P>(), a, b);
+  }
+  template <int P, class FIRST, class SECOND>
+  FX_DEVICE void combine(fx_row_joined<FIRST, SECOND> &a, const fx_row_joined<FIRST, SECOND> &b) const {
+    FIRST first = a.first;
+    SECOND second = b.second;
+    p.combine(fx_pass<P>(), first, b.first);
+    const typename PROBLEM::results all = known_of<P>(r[0], first);
+    p.rescale(fx_pass<P + 1>(), a.second, known_of<P>(r[0], a.first), all);
+    p.rescale(fx_pass<P + 1>(), second, known_of<P>(r[0], b.first), all);
+    p.combine(fx_pass<P + 1>(), a.second, second);
+    a.first = first;
+  }
+
+  // every lane gets what all lanes of its row hold together
+  template <int P, int TURN, class SUM>
   FX_DEVICE void join_lanes(SUM (&a)[SUMS]) const {
     if constexpr (TURNED) {
       if constexpr (LANES > 1) {
 #pragma unroll
         for (int s = 0; s < SUMS; ++s) {
 #pragma unroll
-          for (int m = ACROSS; m < WITHIN * ACROSS; m *= 2) p.combine(fx_pass<P>(), a[s], fx_from_lane_xor(a[s], m));
+          for (int m = ACROSS; m < WITHIN * ACROSS; m *= 2) combine<P>(a[s], fx_from_lane_xor(a[s], m));
         }
         if constexpr (GROUPS > 1) {
           unsigned *slots = (unsigned *)fx_smem();
@@ -349,7 +390,7 @@ struct fx_row_share {
           for (int i = threadIdx.x; i < ROWS; i += THREADS) {
             SUM all = fx_words<SUM>::from(slots, SETS, i);
 #pragma unroll 4
-            for (int g = 1; g < GROUPS; ++g) p.combine(fx_pass<P>(), all, fx_words<SUM>::from(slots, SETS, g * ROWS + i));
+            for (int g = 1; g < GROUPS; ++g) combine<P>(all, fx_words<SUM>::from(slots, SETS, g * ROWS + i));
             fx_words<SUM>::of(all).put(slots, SETS, i);
           }
           fx_barrier();  // the results are there
@@ -359,16 +400,16 @@ struct fx_row_share {
       }
     } else {
 #pragma unroll
-      for (int m = (LANES < 32 ? LANES : 32) / 2; m > 0; m /= 2) p.combine(fx_pass<P>(), a[0], fx_from_lane_xor(a[0], m));
+      for (int m = (LANES < 32 ? LANES : 32) / 2; m > 0; m /= 2) combine<P>(a[0], fx_from_lane_xor(a[0], m));
       if constexpr (LANES > 32) {
         constexpr int WARPS = LANES / 32;
-        unsigned *slots = (unsigned *)fx_smem() + P % 2 * (32 * PROBLEM::SUM_WORDS);  // taking turns: nobody writes where another may still read
+        unsigned *slots = (unsigned *)fx_smem() + TURN % 2 * (32 * PROBLEM::SUM_WORDS);  // taking turns: nobody writes where another may still read
         if (PROBLEM::SCANS > 0) fx_barrier();                                       // everyone has read what scans have in the same memory, or the set before
         if (lane % 32 == 0) fx_words<SUM>::of(a[0]).put(slots, 32, lane / 32);
         fx_barrier();  // the warps' sums are there
         a[0] = fx_words<SUM>::from(slots, 32, lane % WARPS);
 #pragma unroll
-        for (int m = WARPS / 2; m > 0; m /= 2) p.combine(fx_pass<P>(), a[0], fx_from_lane_xor(a[0], m));
+        for (int m = WARPS / 2; m > 0; m /= 2) combine<P>(a[0], fx_from_lane_xor(a[0], m));
       }
     }
   }
@@ -415,7 +456,7 @@ struct fx_row_share {
           SUM one;
           memcpy(&one, w, sizeof one);
           if (b == 0) a[s] = one;
-          else p.combine(fx_pass<P>(), a[s], one);
+          else combine<P>(a[s], one);
         }
       }
       sent.parity ^= sent.turn;
@@ -460,16 +501,72 @@ struct fx_row_share {
     if (AHEAD) turn(next);
   }
 
+  // Pass P and the one behind it over rows that are read again: of each round first what pass P takes of it, to which the sums of the other are brought.
+  template <int P, class FIRST, class SECOND>
+  FX_DEVICE void fold_joined(fx_row_joined<FIRST, SECOND> (&a)[SUMS]) {
+    index first = begin;
+#pragma unroll 1
+    for (; end - first >= ROUND; first += ROUND) fold_joined_round<P, true>(a, first);
+#pragma unroll 1
+    for (; first < end; first += ROUND) fold_joined_round<P, false>(a, first);
+  }
+  template <int P, bool IS_WHOLE, class FIRST, class SECOND>
+  FX_DEVICE void fold_joined_round(fx_row_joined<FIRST, SECOND> (&a)[SUMS], index first) {
+    typedef typename PROBLEM::template scans<V> scans;
+    FIRST next[SUMS];
+    fetch<IS_WHOLE>(f, first);
+#pragma unroll
+    for (int s = 0; s < SUMS; ++s) next[s] = a[s].first;
+#pragma unroll
+    for (int c = 0; c < CHUNKS; ++c) {
+      const index at = col(first, c);
+      if (IS_WHOLE || has(at)) {
+#pragma unroll
+        for (int v = 0; v < V; ++v)
+          p.template fold<RESIDENT, V>(fx_pass<P>(), next[ALONG_ROWS ? v : 0], f[c], scans(), v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
+      }
+    }
+#pragma unroll
+    for (int s = 0; s < SUMS; ++s) {
+      const typename PROBLEM::results before = known_of<P>(r[s], a[s].first);
+      r[s] = known_of<P>(r[s], next[s]);
+      p.rescale(fx_pass<P + 1>(), a[s].second, before, r[s]);
+      a[s].first = next[s];
+    }
+#pragma unroll
+    for (int c = 0; c < CHUNKS; ++c) {
+      const index at = col(first, c);
+      if (IS_WHOLE || has(at)) {
+#pragma unroll
+        for (int v = 0; v < V; ++v)
+          p.template fold<RESIDENT, V>(fx_pass<P + 1>(), a[ALONG_ROWS ? v : 0].second, f[c], scans(), v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
+      }
+    }
+  }
+
   // pass P and those after it; IS_FETCHED: what is kept of the row is there
   template <int P, bool IS_FETCHED = false>
   FX_DEVICE void reduce() {
     prepare<P>();
-    if constexpr (P < PROBLEM::PASSES) {
+    if constexpr (joins(P)) {
+      fx_row_joined<decltype(p.identity(fx_pass<P>())), decltype(p.identity(fx_pass<P + 1>()))> a[SUMS];
+#pragma unroll
+      for (int s = 0; s < SUMS; ++s) a[s] = {p.identity(fx_pass<P>()), p.identity(fx_pass<P + 1>())};
+      fold_joined<P>(a);
+      join_lanes<P, joins_before(P)>(a);
+      join_blocks<P>(a);
+#pragma unroll
+      for (int s = 0; s < SUMS; ++s) {
+        r[s] = known_of<P>(r[s], a[s].first);
+        p.finish(fx_pass<P + 1>(), r[s], a[s].second);
+      }
+      reduce<P + 2, IS_FETCHED>();
+    } else if constexpr (P < PROBLEM::PASSES) {
       decltype(p.identity(fx_pass<P>())) a[SUMS];
 #pragma unroll
       for (int s = 0; s < SUMS; ++s) a[s] = p.identity(fx_pass<P>());
       fold<P, IS_FETCHED>(a);
-      join_lanes<P>(a);
+      join_lanes<P, joins_before(P)>(a);
       join_blocks<P>(a);
 #pragma unroll
       for (int s = 0; s < SUMS; ++s) p.finish(fx_pass<P>(), r[s], a[s]);
@@ -525,7 +622,7 @@ struct fx_row_share {
         }
       }
       if constexpr (P == PASS) fold<P>(a);
-      join_lanes<P>(a);
+      join_lanes<P, P>(a);
 #pragma unroll
       for (int s = 0; s < SUMS; ++s) {
         if (P < PASS) p.finish(fx_pass<P>(), r[s], a[s]);

@@ -8,54 +8,9 @@
 
 #include <math.h>
 
+#include "schedule/shift.h"
+
 /* ---- what is taken online ---- */
-
-static double side_at(const struct node *n, const struct node *of, double v, bool *is_known) {
-    if (n == of) return v;
-    if (node_is_op(n, O_ABS) && n->args[0] == of) return fabs(v);
-    *is_known &= n->kind == N_CONST && fx_is_float(n->dtype);
-    return n->num;
-}
-
-/* Whether a condition that compares `of` with a number is the same for every `of` within [low, high]: which. */
-static bool decided(const struct node *n, const struct node *of, double low, double high, bool *is_true) {
-    if (node_is_op(n, O_NOT)) {
-        if (!decided(n->args[0], of, low, high, is_true)) return false;
-        *is_true = !*is_true;
-        return true;
-    }
-    if (n->kind != N_OP || op_info[n->op].rule != RULE_COMPARE || n->n_args != 2) return false;
-    bool is_known = true;
-    double at[3] = {low, high, low + (high - low) / 2};
-    if (isinf(high - low)) at[2] = 0;
-    for (int i = 0; i < 3; i++) {
-        double a = side_at(n->args[0], of, at[i], &is_known), b = side_at(n->args[1], of, at[i], &is_known);
-        bool holds = op_eval(n->op, a, b, 0) != 0;
-        if (!is_known || (i && holds != *is_true)) return false;
-        *is_true = holds;
-    }
-    /* between these points it may change only where the number lies within the range */
-    for (int i = 0; i < 2; i++)
-        if (n->args[i]->kind == N_CONST && n->args[i]->num >= low && n->args[i]->num <= high) return false;
-    return true;
-}
-
-/* Whether n, made of `of` and numbers, is `of` itself wherever that lies within [low, high]. */
-static bool is_like(const struct node *n, const struct node *of, double low, double high) {
-    bool is_true;
-    for (; node_is_op(n, O_WHERE); n = n->args[is_true ? 1 : 2])
-        if (!decided(n->args[0], of, low, high, &is_true)) return false;
-    return n == of;
-}
-
-/* Whether n is made of `of` and numbers alone. */
-static bool is_made_of(const struct node *n, const struct node *of, int depth) {
-    if (n == of || n->kind == N_CONST) return true;
-    if ((n->kind != N_OP) || depth > 8) return false;
-    for (int i = 0; i < n->n_args; i++)
-        if (!is_made_of(n->args[i], of, depth + 1)) return false;
-    return true;
-}
 
 /* Whether n is the same for all of a row, and known once `pass` passes are over. */
 static bool is_of_row(const struct chain *x, const struct node *n, int pass) {
@@ -87,8 +42,8 @@ static bool as_shifted_exp(
         const bool *is_raised = find_raised(g, x, m, n->id, x->level[d->args[0]->id]);
         for (int k = m->id; k < n->id; k++) {
             const struct node *c = g->nodes[k];
-            if (!is_raised[k] || !is_made_of(d->args[1], c, 0) ||
-                !is_like(d->args[1], c, -0x1.fffffep127, 0x1.fffffep127))
+            if (!is_raised[k] || !shift_is_made_of(d->args[1], c, 0) ||
+                !shift_is_like(d->args[1], c, -0x1.fffffep127, 0x1.fffffep127))
                 continue;
             *out = (struct shifted_exp){.e = (struct node *)n,
                 .x = d->args[0],
@@ -156,7 +111,9 @@ static bool is_normaliser(
     const struct graph *g, const struct chain *x, const struct node *d, const struct shifted_exp *f) {
     const bool *is_sum = find_denominators(g, x, f->e, d->id + 1);
     for (int i = f->e->id; i <= d->id; i++)
-        if (is_sum[i] && is_made_of(d, g->nodes[i], 0) && is_like(d, g->nodes[i], least_sum(f), 0x1p127)) return true;
+        if (is_sum[i] && shift_is_made_of(d, g->nodes[i], 0) &&
+            shift_is_like(d, g->nodes[i], least_sum(f), 0x1p127))
+            return true;
     return false;
 }
 
@@ -166,7 +123,7 @@ static bool holds_for_nothing(
     const bool *is_sum = find_denominators(g, x, f->e, condition->id + 1);
     bool is_true;
     for (int i = f->e->id; i <= condition->id; i++)
-        if (is_sum[i] && decided(condition, g->nodes[i], least_sum(f), 0x1p127, &is_true) && !is_true)
+        if (is_sum[i] && shift_decides(condition, g->nodes[i], least_sum(f), 0x1p127, &is_true) && !is_true)
             return condition->op == O_EQ || condition->op == O_LE || condition->op == O_LT; /* of NaN neither */
     return false;
 }
@@ -278,8 +235,8 @@ static bool is_sum_with_1(const struct graph *g, const struct node *s) {
     for (int i = 0; i < d->id; i++) {
         const struct node *m = g->nodes[i];
         if (m->kind == N_REDUCE && m->reduction == RED_MAX && m->args[0] == d->args[0] &&
-            nodes_same_axes(m->reduced, m->n_reduced, s->reduced, s->n_reduced) && is_made_of(d->args[1], m, 0) &&
-            is_like(d->args[1], m, -0x1.fffffep127, 0x1.fffffep127))
+            nodes_same_axes(m->reduced, m->n_reduced, s->reduced, s->n_reduced) && shift_is_made_of(d->args[1], m, 0) &&
+            shift_is_like(d->args[1], m, -0x1.fffffep127, 0x1.fffffep127))
             return true;
     }
     return false;
@@ -287,7 +244,8 @@ static bool is_sum_with_1(const struct graph *g, const struct node *s) {
 
 bool chain_has_reciprocal(const struct graph *g, const struct node *n) {
     for (int i = 0; i <= n->id; i++)
-        if (is_sum_with_1(g, g->nodes[i]) && is_made_of(n, g->nodes[i], 0) && is_like(n, g->nodes[i], 0x1p-1, 0x1p126))
+        if (is_sum_with_1(g, g->nodes[i]) && shift_is_made_of(n, g->nodes[i], 0) &&
+            shift_is_like(n, g->nodes[i], 0x1p-1, 0x1p126))
             return true;
     return false;
 }

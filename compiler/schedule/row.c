@@ -504,7 +504,7 @@ static bool idles_long(const struct graph *g, const struct scheduled *s, double 
     for (int i = 0; i < s->n_loads; i++) read += tensor_bytes(g, &s->loads[i]);
     for (int i = 0; i < x->n_held; i++) row_bytes += cols * bytes_of(&x->held[i]);
     const bool is_kept = row_bytes <= 4.0 * MOST_WORDS * 512 * (is_spread ? SPREAD : 1);
-    const double times = is_kept ? 1 : x->n_passes + x->stores_elements;
+    const double times = is_kept ? 1 : row_read_passes(x) + x->stores_elements;
     const double parts = read * n_reading(x) / m->copied + (x->n_stages - 1) * NEXT_LAUNCH;
     return read * times / m->copied * m->sms / blocks > parts * PARTS_GAIN;
 }
@@ -679,7 +679,7 @@ void schedule_row_price(const struct graph *g, const struct partition *p, struct
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE);
     s->seconds = s->bytes / m->copied;
     for (int i = 0; i < s->n_loads; i++) read += tensor_bytes(g, &s->loads[i]);
-    if (!s->parts && !f->most_cols) s->seconds += read * (x->n_passes + x->stores_elements - 1) / m->copied;
+    if (!s->parts && !f->most_cols) s->seconds += read * (row_read_passes(x) + x->stores_elements - 1) / m->copied;
     if (!s->parts && f->most_cols && f->tile_m == 1 && rows < MOST_BLOCKS * m->sms)
         s->seconds *= 1 + 1 / ceil(rows / m->sms); /* nothing is read while the last blocks store */
     double again = x->is_along_rows ? 0 : again_seconds(g, s, rows);

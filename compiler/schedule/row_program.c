@@ -6,6 +6,8 @@
  * element, a row's value, or what scans left in the same pass. */
 #include "schedule/row_program.h"
 
+#include "schedule/shift.h"
+
 bool row_is_along(const struct row_program *x, const struct tensor *t) {
     int at = find_run(t, &x->along);
     return at >= 0 && at + x->along.n == t->n_axes;
@@ -210,6 +212,71 @@ static void find_passes(
     }
 }
 
+/* ---- passes that join ---- */
+
+/* Whether e = exp(x - c), c being the maximum of x that pass `pass` ends in, or what stands for it where it is not
+ * finite. */
+static bool as_shifted(const struct row_program *x, struct node *e, int pass, struct row_shift *out) {
+    if ((!node_is_op(e, O_EXP) && !node_is_op(e, O_EXP2)) || !node_is_op(e->args[0], O_SUB)) return false;
+    const struct node *d = e->args[0];
+    for (int i = 0; i < x->passes[pass].n_ends; i++) {
+        struct node *m = x->passes[pass].ends[i];
+        if (m->reduction != RED_MAX || m->dtype != FX_F32 || m->args[0] != d->args[0] ||
+            !shift_is_made_of(d->args[1], m, 0) || !shift_is_like(d->args[1], m, -0x1.fffffep127, 0x1.fffffep127))
+            continue;
+        *out = (struct row_shift){e, d->args[1], m};
+        return true;
+    }
+    return false;
+}
+
+/* Finds the exponential among the factors of summand n, all others being known before pass `pass` ends. */
+static bool find_shifted(const struct row_program *x, struct node *n, int pass, int depth, struct row_shift *out) {
+    if (depth > 8 || n->kind != N_OP || n->dtype != FX_F32) return false;
+    if (as_shifted(x, n, pass, out)) return true;
+    if (n->op == O_MUL)
+        for (int side = 0; side < 2; side++)
+            if (x->level[n->args[1 - side]->id] <= pass && find_shifted(x, n->args[side], pass, depth + 1, out))
+                return true;
+    if (n->op != O_WHERE || x->level[n->args[0]->id] > pass) return false;
+    for (int side = 1; side < 3; side++)
+        if (node_is_number(n->args[3 - side], 0) && find_shifted(x, n->args[side], pass, depth + 1, out)) return true;
+    return false;
+}
+
+/* Whether pass `pass` + 1 adds up exponentials alone, which pass `pass` shifts, and nothing but their shifts is made in
+ * between. */
+static bool may_join(struct arena *a, const struct row_program *x, int pass) {
+    struct row_pass *next = &x->passes[pass + 1];
+    next->shifts = NEW_ARRAY(a, struct row_shift, next->n_ends + 1);
+    for (int i = 0; i < next->n_ends; i++)
+        if (next->ends[i]->reduction != RED_SUM || next->ends[i]->dtype != FX_F32 ||
+            !find_shifted(x, next->ends[i]->args[0], pass, 0, &next->shifts[i]))
+            return false;
+    for (int i = 0; i < next->n_values; i++) {
+        bool is_shift = x->divides[next->values[i]->id];
+        if (is_shift) return false;
+        for (int k = 0; k < next->n_ends; k++) is_shift |= next->values[i] == next->shifts[k].shift;
+        if (!is_shift) return false;
+    }
+    for (int i = 0; i < x->passes[pass].n_ends; i++)
+        if (x->divides[x->passes[pass].ends[i]->id]) return false;
+    return next->n_ends > 0;
+}
+
+static void find_joins(struct arena *a, struct row_program *x) {
+    for (int w = 0; w + 1 < x->n_passes && !x->n_scans && !x->run; w++) {
+        x->passes[w].joins = !(w && x->passes[w - 1].joins) && may_join(a, x, w);
+        if (!x->passes[w].joins) x->passes[w + 1].shifts = NULL;
+    }
+}
+
+int row_read_passes(const struct row_program *x) {
+    int n = x->n_passes;
+    for (int w = 0; w < x->n_passes; w++) n -= x->passes[w].joins;
+    return n;
+}
+
 /* ---- what stays in registers ---- */
 
 static void add_tensors(const struct graph *g, const struct partition *p, const struct group *r,
@@ -301,7 +368,8 @@ int row_scan_words(const struct node *n) {
 /* What a running sum has to begin with is added up ahead of the first pass that reads it. */
 static void list_stages(struct arena *a, struct row_program *x) {
     bool *is_known = NEW_ARRAY(a, bool, x->n_scans + 1);
-    x->part_words = x->sum_words;
+    for (int w = 0; w < x->n_passes; w++) /* passes of parts are launches, and join no others */
+        if (sum_words(&x->passes[w]) > x->part_words) x->part_words = sum_words(&x->passes[w]);
     for (int w = 0; w <= x->n_passes; w++) {
         for (int i = 0; i < x->n_scans; i++) {
             if (is_known[i] || !x->passes[w].reads[x->scans[i]->id]) continue;
@@ -345,11 +413,14 @@ struct row_program *row_analyse(const struct graph *g, const struct partition *p
     choose_labels(g, p, r, x);
     find_levels(g, p, r, x);
     find_passes(g, p, r, x);
+    find_joins(a, x);
     const bool *last = x->passes[x->n_passes].reads;
     bool *scanned = NEW_ARRAY(a, bool, g->n_nodes + 1);
     for (int w = 0; w <= x->n_passes; w++) {
         if (w < x->n_passes) add_tensors(g, p, r, x, x->passes[w].reads, x->held, &x->n_held, NULL, 0);
-        if (sum_words(&x->passes[w]) > x->sum_words) x->sum_words = sum_words(&x->passes[w]);
+        int words = sum_words(&x->passes[w]);
+        if (x->passes[w].joins) words += sum_words(&x->passes[w + 1]);
+        if (words > x->sum_words) x->sum_words = words;
     }
     for (int i = g->n_nodes - 1; i >= 0; i--) { /* what scans of the last pass read */
         const struct node *n = g->nodes[i];

@@ -7,12 +7,21 @@
 
 enum { MAX_KEPT = 2 };
 
+struct row_shift;
+
 struct row_pass { /* over a row: it ends in reductions, or stores elements */
     bool *reads;          /* by node: its elements are made of it, or the terms of its running sums are */
     bool *elements;       /* likewise but for those terms: of a running sum only the sum */
     struct node **ends;   /* the reductions that end in it */
     struct node **values; /* values of a row that are computed ahead of it, of what the passes before left */
     int n_ends, n_values;
+    struct row_shift *shifts; /* of each end, where it is a sum of exponentials that the pass before shifts by their
+                                 maximum: then both passes may be one (`joins` of that); else NULL */
+    bool joins;               /* the next pass may be taken with it, over rows that are read again */
+};
+
+struct row_shift {
+    struct node *exponential, *shift, *maximum; /* exp(x - shift), the maximum being that of x */
 };
 
 struct row_stage { /* of a row program whose rows are cut in parts: a launch of it */
@@ -54,6 +63,8 @@ struct row_program {
     int part_words;              /* likewise of what a part of a row leaves: of a pass, or to a running sum */
 };
 
+/* How many passes over rows that are read again end in reductions: those that join count once. */
+int row_read_passes(const struct row_program *x);
 /* Words of a running sum. */
 int row_scan_words(const struct node *n);
 /* Whether stage s of x, which is in parts, reads elements: the last one only where it stores any. */

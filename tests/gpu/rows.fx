@@ -400,3 +400,24 @@ kernel ahead(x: const f32[N,B,M], s: f32) -> (y: f32[M], z: f32[M,N,B], w: f16[N
   w = log2(x)
 }
 test ahead { M=5 N=3 B=4 x.init: integers(1,3) s.init: integers(-1,1) }
+
+# a maximum and the sums that it shifts in one pass over columns that are read again: maxima that rise late, none, infinite ones, weights
+kernel joined(z: f32[V,M], g: f32[V]) -> (s: f32[V,M], w: f32[M], l: f32[M]) {
+  s = softmax[V](z)
+  m = max[V](z)
+  w = sum[V](exp(z - m) * g) / sum[V](where(idx(V) % 3 == 0, 0, exp(z - m)))
+  l = logsumexp[V](z)
+}
+test joined { V=5003 M=9 z.init: normal(0,9) }
+test joined { V=331 M=40 }
+kernel joined_late(z: f32[V,M]) -> (l: f32[M], e: f32[M], i: f32[M]) {
+  l = logsumexp[V](where(idx(V) < 4000, -inf, z))
+  e = logsumexp[V](where(idx(M) % 2 == 0, -inf, z))
+  i = logsumexp[V](where(idx(V) == 2500 && idx(M) == 1, inf, z))
+}
+test joined_late { V=5003 M=5 z.init: normal(0,9) }
+kernel joined_rows(z: f32[M,V]) -> (l: f32[M], m: f32[M]) {
+  l = logsumexp[V](z)
+  m = max[V](z)
+}
+test joined_rows { M=34 V=33001 }
