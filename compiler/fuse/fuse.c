@@ -141,6 +141,7 @@ static int reductions_below(struct fuser *f, struct node *n, const struct space 
     if (before >= far) return n_found;
     f->mark[n->id] = 2 * f->n_walks + far;
     bool is_mainloop = fuse_is_for_mainloop(f, n), is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
+    const bool is_early = fuse_is_early(f, n);
     bool is_written = is_loop && find_buffer(f->p, n, n->dtype) >= 0;
     if (is_loop && !is_mainloop && (!is_written || is_stored || f->shares_row) && f->row.is_row && !s->outer &&
         fuse_fits_row(&f->row, n)) {
@@ -148,7 +149,7 @@ static int reductions_below(struct fuser *f, struct node *n, const struct space 
         return n_found;
     }
     const bool is_copied = node_is_stored(n) && !is_stored; /* in an order of its own: that is what it is for */
-    if (is_mainloop || is_copied ||
+    if (is_early || is_mainloop || is_copied ||
         (is_loop && !is_stored && (is_written || !is_computed_once(n, s) || is_inner(f, n, s)))) {
         for (int i = 0; i < n_found; i++)
             if (f->below[i] == n) return n_found;
@@ -310,6 +311,7 @@ static bool place_element(
     const struct graph *g = f->g;
     struct node **below = f->below;
     bool is_partial = element != value, is_stored = buffer >= 0 && !is_partial, is_placed = value->kind == N_PLACE;
+    f->placed = value;
     if (f->chains && !is_partial && !is_placed && fuse_place_in_chain(f, value, param, buffer, axes, n_axes))
         return true;
     f->row.is_row = f->rows && !is_partial && fuse_find_row(f, value, axes, n_axes, is_stored, true, &f->row) &&
@@ -338,7 +340,8 @@ static bool place_element(
                               : NULL;
         struct span at = below[i]->span;
         if (f->epilogues && (!why || !is_near_it[i])) why = why_apart(f, below[i], is_near_it[i], element, &at);
-        fuse_need_buffer(f, below[i], below[i]->dtype, NULL, why, at);
+        const int b = fuse_need_buffer(f, below[i], below[i]->dtype, NULL, why, at);
+        f->p->buffers[b].is_early = fuse_is_early(f, below[i]);
     }
     if (f->row.is_row) fuse_add_row(f, value, param, buffer, n > 0);
     else if (host) fuse_add_store(f, group_of(f, host), value, param, buffer);
@@ -515,11 +518,13 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
 struct proposer { /* to propose a partition */
     const char *name;
     bool epilogues, rows, loaders, chains, anew, inner, splits, keeps; /* as in struct fuser */
+    const bool *early;                                                 /* likewise */
 };
 
 static const char *name_stored(struct proposer w) {
     if (w.splits) return w.rows ? "rows split stored" : "split stored";
-    return w.inner    ? "rows inner stored"
+    return w.early    ? "rows early stored"
+           : w.inner  ? "rows inner stored"
            : w.anew   ? "chain anew stored"
            : w.chains ? "chain stored"
            : w.rows   ? "rows stored"
@@ -538,12 +543,13 @@ static bool propose(const struct graph *g, struct graph *out, struct proposer w)
         .inner = w.inner,
         .splits = w.splits,
         .keeps = w.keeps,
+        .early = w.early,
         .constants = graph_constants(g)};
     const struct partition like = {.name = w.name,
         .has_rows = w.rows,
         .is_separate = !w.epilogues,
         .is_wanted = w.splits && list_has(g->with, FUSE_SPLIT),
-        .is_optional = w.chains || w.splits || w.keeps || (w.inner && w.epilogues)};
+        .is_optional = w.chains || w.splits || w.keeps || ((w.inner || w.early) && w.epilogues)};
     f.no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1);
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
@@ -556,7 +562,7 @@ static bool propose(const struct graph *g, struct graph *out, struct proposer w)
         f.in_order = true;
         fill_partition(&f, &like);
     } while (find_hazards(&f));
-    if ((w.chains || w.inner) && ir_verify_order(g, f.p)) { /* still */
+    if ((w.chains || w.inner || w.early) && ir_verify_order(g, f.p)) { /* still */
         out->n_partitions--;
         return f.has_inner;
     }
@@ -603,6 +609,9 @@ struct graph *pass_fuse(const struct graph *g) {
             rows.name = "rows inner", rows.inner = true;
             propose(g, out, rows);
         }
+        struct proposer early = rows;
+        early.name = "rows early", early.early = fuse_find_early(g);
+        if (early.early) propose(g, out, early);
         propose(g, out, (struct proposer){.name = "rows separate", .rows = true, .inner = has_inner});
         rows.name = "rows split", rows.splits = true;
         if (splits) propose(g, out, rows);

@@ -20,6 +20,8 @@ struct fuser {
     const char **no_chain; /* by node: why a contraction is not the last of a chain; or NULL */
     bool inner;      /* whether reductions that another one's rows are made of are stored first, not loops */
     bool has_inner;  /* there are such */
+    const bool *early; /* by node: stored first, not made by those who read it; NULL: none is */
+    const struct node *placed; /* what is being placed */
     bool in_order;   /* groups run in the order of what they compute, so that none waits for a later one */
     struct group row; /* the row program that the store being placed would join: axes, reduced */
     bool shares_row; /* whether buffers of that program's rows are written by it */
@@ -99,6 +101,13 @@ void fuse_add_row(struct fuser *f, struct node *value, int param, int buffer, bo
 void fuse_collect_steps(struct fuser *f, struct group *r);
 /* Outputs that are computed element by element from what a row program reads are stored by its last walk. */
 void fuse_join_rows(struct fuser *f);
+
+/* fuse_early.c: by node, what is better stored by the row program that first knows it; NULL: nothing is. */
+const bool *fuse_find_early(const struct graph *g);
+/* Whether f reads n where it is stored, instead of making it. */
+static inline bool fuse_is_early(const struct fuser *f, const struct node *n) {
+    return f->early && f->early[n->id] && n != f->placed;
+}
 
 /* fuse_order.c: in what order kernels run. */
 /* Groups in order of execution: of those whose buffers are written, the one of the lowest rank, mostly that which

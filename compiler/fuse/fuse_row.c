@@ -69,7 +69,7 @@ bool fuse_find_row(struct fuser *f, const struct node *value, const int *axes, i
     f->mark[value->id] = reached;
     for (int i = value->id; i >= 0; i--) {
         const struct node *n = f->g->nodes[i];
-        if (f->mark[i] != reached || fuse_is_for_mainloop(f, n)) continue;
+        if (f->mark[i] != reached || fuse_is_for_mainloop(f, n) || fuse_is_early(f, n)) continue;
         if (n->kind == N_SHARE) return false; /* row programs keep no runs */
         if (n->kind == N_REDUCE || n->kind == N_SCAN) {
             bool is_read = !shares && find_buffer(f->p, n, n->dtype) >= 0 && !(is_stored && n == value);
@@ -113,6 +113,13 @@ void fuse_add_row(struct fuser *f, struct node *value, int param, int buffer, bo
     fuse_add_store(f, r, value, param, buffer);
 }
 
+/* Whether r reads n, which is stored early by another kernel. */
+static bool is_early_elsewhere(const struct fuser *f, const struct group *r, const struct node *n) {
+    for (int s = 0; s < r->n_stores; s++)
+        if (r->stores[s].value == n) return false;
+    return f->early && f->early[n->id];
+}
+
 void fuse_collect_steps(struct fuser *f, struct group *r) {
     const struct graph *g = f->g;
     bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1),
@@ -126,6 +133,7 @@ void fuse_collect_steps(struct fuser *f, struct group *r) {
         if (!seen[i] || (b >= 0 && !is_stored)) continue;
         is_step[i] = is_loop && !fuse_is_for_mainloop(f, n) && fuse_fits_row(r, n);
         if (is_loop && !is_step[i]) continue; /* a loop of each thread */
+        if (is_early_elsewhere(f, r, n)) continue;
         for (int a = n->kind == N_ACCESS; a < n->n_args; a++) seen[n->args[a]->id] = true;
     }
     for (int i = 0; i < g->n_nodes; i++)

@@ -72,6 +72,7 @@ struct buffer {            /* a value written by one GPU kernel and read by late
     enum fx_dtype dtype;   /* as stored */
     bool is_split; /* f32 stored in parts, three bf16 that lie a plane of all elements apart: a factor of what is_split
                     */
+    bool is_early;         /* an operation that whoever reads it loads, too: not made anew of what it is made of */
     int n_axes;
     int axes[MAX_AXES];    /* storage order, row-major */
     const char *why;       /* why it is written to memory */

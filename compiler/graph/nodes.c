@@ -159,7 +159,10 @@ int find_buffer(const struct partition *p, const struct node *value, enum fx_dty
 
 int node_buffer(const struct partition *p, const struct node *n) {
     if (node_is_stored(n)) return find_buffer(p, n, n->to);
-    return n->kind == N_REDUCE || n->kind == N_SCAN ? find_buffer(p, n, n->dtype) : -1;
+    if (n->kind == N_REDUCE || n->kind == N_SCAN) return find_buffer(p, n, n->dtype);
+    for (int i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].is_early && p->buffers[i].value == n) return i;
+    return -1;
 }
 
 int find_split_buffer(const struct partition *p, const struct node *value) {
