@@ -337,21 +337,39 @@ static void emit_finish(struct rows *b, int pass) {
     value_close_function(&b->w);
 }
 
-/* Brings what a pass has added up so far from the maxima before to those after. Of no element, or of none above -inf,
+/* What part of a row adds up to, as all of it would: of sums whose mean is read. */
+static void emit_extend(struct rows *b, int pass) {
+    if (!b->x->passes[pass].joins) return;
+    value_open_function(&b->w, "  FX_DEVICE void extend(fx_pass<%d>, sums%d &a, float by) const", pass, pass);
+    for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
+        const struct node *n = b->x->passes[pass].ends[i];
+        bool is_mean = false;
+        for (int k = 0; k < b->x->passes[pass + 1].n_ends; k++) {
+            const struct row_shift *x = &b->x->passes[pass + 1].shifts[k];
+            is_mean |= !x->exponential && x->of == n;
+        }
+        if (is_mean) value_line(&b->w, "a.%s = a.%s * by;", member(b, n), member(b, n));
+    }
+    value_close_function(&b->w);
+}
+
+/* Brings what a pass has added up of n elements from the maxima and means before to those after. Of none above -inf
  * nothing is left beside others. */
 static void emit_rescale(struct rows *b, int pass) {
     if (!pass || !b->x->passes[pass - 1].joins) return;
     value_open_function(&b->w,
-        "  FX_DEVICE void rescale(fx_pass<%d>, sums%d &a, const results &before, const results &after) const", pass,
-        pass);
+        "  FX_DEVICE void rescale(fx_pass<%d>, sums%d &a, const results &before, const results &after, int n) const",
+        pass, pass);
     for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
         const struct row_shift *x = &b->x->passes[pass].shifts[i];
-        const char *shift = member(b, x->shift),
+        const char *shift = member(b, x->shift), *of = member(b, x->of),
+                   *sum = member(b, b->x->passes[pass].ends[i]),
                    *difference = arena_printf(arena(b), "before.%s - after.%s", shift, shift);
-        const char *sum = member(b, b->x->passes[pass].ends[i]), *maximum = member(b, x->maximum);
-        value_line(&b->w, "if (before.%s != after.%s) a.%s = before.%s == %s ? 0.0f : a.%s * %s;", maximum, maximum,
-            sum, maximum, value_start(&b->w, RED_MAX, FX_F32), sum,
-            value_operation(&b->w, x->exponential, &difference));
+        if (x->exponential)
+            value_line(&b->w, "if (before.%s != after.%s) a.%s = before.%s == %s ? 0.0f : a.%s * %s;", of, of, sum, of,
+                value_start(&b->w, RED_MAX, FX_F32), sum, value_operation(&b->w, x->exponential, &difference));
+        else
+            value_line(&b->w, "a.%s = a.%s + (float)n * ((%s) * (%s));", sum, sum, difference, difference);
     }
     value_close_function(&b->w);
 }
@@ -724,6 +742,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
         emit_combine(&b, pass);
         emit_finish(&b, pass);
         emit_rescale(&b, pass);
+        emit_extend(&b, pass);
     }
     emit_scans(&b);
     if (b.x->run) emit_sides(&b);

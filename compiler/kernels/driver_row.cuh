@@ -92,11 +92,12 @@ struct fx_row_sent {
 template <class PROBLEM> FX_DEVICE constexpr auto fx_row_joins(int pass, int) -> decltype((bool)PROBLEM::JOINS[0]) { return PROBLEM::JOINS[pass]; }
 template <class PROBLEM> FX_DEVICE constexpr bool fx_row_joins(int, ...) { return false; }
 
-// fx_row_joined: the sums of a pass and of the one behind it
+// fx_row_joined: the sums of a pass and of the one behind it, of so many elements
 template <class FIRST, class SECOND>
 struct fx_row_joined {
   FIRST first;
   SECOND second;
+  int n;
 };
 
 // fx_row_share: a thread's share of its row, or rows; TURNED: teams take turns in memory, as where V elements lie across rows
@@ -346,9 +347,10 @@ struct fx_row_share {
     for (int i = 0; i < pass; i += joins(i) ? 2 : 1) ++n;
     return n;
   }
-  // what is known of a row of which pass P gave this
+  // what would be known of a row all of which is as the n elements of which pass P gave this
   template <int P, class FIRST>
-  FX_DEVICE typename PROBLEM::results known_of(typename PROBLEM::results of, const FIRST &a) const {
+  FX_DEVICE typename PROBLEM::results known_of(typename PROBLEM::results of, FIRST a, int n) const {
+    p.extend(fx_pass<P>(), a, (float)cols / (float)n);
     p.finish(fx_pass<P>(), of, a);
     if constexpr (PROBLEM::PREPARES[P + 1]) p.prepare(fx_pass<P + 1>(), of, row);
     return of;
@@ -362,11 +364,12 @@ struct fx_row_share {
     FIRST first = a.first;
     SECOND second = b.second;
     p.combine(fx_pass<P>(), first, b.first);
-    const typename PROBLEM::results all = known_of<P>(r[0], first);
-    p.rescale(fx_pass<P + 1>(), a.second, known_of<P>(r[0], a.first), all);
-    p.rescale(fx_pass<P + 1>(), second, known_of<P>(r[0], b.first), all);
+    const typename PROBLEM::results all = known_of<P>(r[0], first, a.n + b.n);
+    if (a.n) p.rescale(fx_pass<P + 1>(), a.second, known_of<P>(r[0], a.first, a.n), all, a.n);
+    if (b.n) p.rescale(fx_pass<P + 1>(), second, known_of<P>(r[0], b.first, b.n), all, b.n);
     p.combine(fx_pass<P + 1>(), a.second, second);
     a.first = first;
+    a.n += b.n;
   }
 
   // every lane gets what all lanes of its row hold together
@@ -514,6 +517,7 @@ struct fx_row_share {
   FX_DEVICE void fold_joined_round(fx_row_joined<FIRST, SECOND> (&a)[SUMS], index first) {
     typedef typename PROBLEM::template scans<V> scans;
     FIRST next[SUMS];
+    int n = 0;
     fetch<IS_WHOLE>(f, first);
 #pragma unroll
     for (int s = 0; s < SUMS; ++s) next[s] = a[s].first;
@@ -521,6 +525,7 @@ struct fx_row_share {
     for (int c = 0; c < CHUNKS; ++c) {
       const index at = col(first, c);
       if (IS_WHOLE || has(at)) {
+        n += STEP;
 #pragma unroll
         for (int v = 0; v < V; ++v)
           p.template fold<RESIDENT, V>(fx_pass<P>(), next[ALONG_ROWS ? v : 0], f[c], scans(), v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
@@ -528,10 +533,12 @@ struct fx_row_share {
     }
 #pragma unroll
     for (int s = 0; s < SUMS; ++s) {
-      const typename PROBLEM::results before = known_of<P>(r[s], a[s].first);
-      r[s] = known_of<P>(r[s], next[s]);
-      p.rescale(fx_pass<P + 1>(), a[s].second, before, r[s]);
+      const int before = a[s].n;
+      const typename PROBLEM::results was = known_of<P>(r[s], a[s].first, before);
+      r[s] = known_of<P>(r[s], next[s], before + n);
+      if (before) p.rescale(fx_pass<P + 1>(), a[s].second, was, r[s], before);
       a[s].first = next[s];
+      a[s].n = before + n;
     }
 #pragma unroll
     for (int c = 0; c < CHUNKS; ++c) {
@@ -551,13 +558,13 @@ struct fx_row_share {
     if constexpr (joins(P)) {
       fx_row_joined<decltype(p.identity(fx_pass<P>())), decltype(p.identity(fx_pass<P + 1>()))> a[SUMS];
 #pragma unroll
-      for (int s = 0; s < SUMS; ++s) a[s] = {p.identity(fx_pass<P>()), p.identity(fx_pass<P + 1>())};
+      for (int s = 0; s < SUMS; ++s) a[s] = {p.identity(fx_pass<P>()), p.identity(fx_pass<P + 1>()), 0};
       fold_joined<P>(a);
       join_lanes<P, joins_before(P)>(a);
       join_blocks<P>(a);
 #pragma unroll
       for (int s = 0; s < SUMS; ++s) {
-        r[s] = known_of<P>(r[s], a[s].first);
+        r[s] = known_of<P>(r[s], a[s].first, a[s].n);
         p.finish(fx_pass<P + 1>(), r[s], a[s].second);
       }
       reduce<P + 2, IS_FETCHED>();

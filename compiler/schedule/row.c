@@ -244,7 +244,7 @@ static int smem_bytes(
     int sums = 0, within = t->across < 32 && 32 % t->across == 0 ? 32 / t->across : 1; /* lanes of a column in a warp */
     if (within > t->lanes) within = t->lanes;
     int sets = t->lanes / within * t->across * own;
-    if (is_turned) sums = t->lanes > 1 ? sets * x->sum_words * 4 : 0;
+    if (is_turned) sums = t->lanes > 1 ? sets * (t->is_resident ? x->pass_words : x->sum_words) * 4 : 0;
     else if (t->lanes > 32) sums = 64 * x->sum_words * 4;
     int slots = x->is_along_rows ? t->lanes > 1 ? sets : 0 : t->lanes > 32 ? 33 : 0;
     slots *= 4 * (widest_scan(x) == 1 ? 2 : widest_scan(x));
@@ -379,7 +379,7 @@ static void add_config(
         t->is_resident ? arena_printf(a, "_keep%d", chunks) : "", kind);
     c->engine = arena_printf(
         a, "%s, %d, %d, %d, %d", t->is_resident ? "true" : "false", v, chunks, t->lanes, t->across);
-    int n_passes = x->n_passes + x->stores_elements;
+    int n_passes = (s->parts ? x->n_passes : row_read_passes(x)) + x->stores_elements;
     const char *passes = t->is_resident ? arena_printf(a, "up to %d elements kept in registers, ", c->most_cols)
                          : n_passes > 1 ? arena_printf(a, "read in each of %d passes, ", n_passes)
                                         : "";

@@ -230,6 +230,44 @@ static bool as_shifted(const struct row_program *x, struct node *e, int pass, st
     return false;
 }
 
+/* Whether n is how many elements a row has. */
+static bool is_size_of_row(const struct graph *g, const struct group *r, const struct node *n) {
+    int axes[MAX_AXES], n_axes = 0;
+    if (n->kind == N_CONST) {
+        double size = 1;
+        for (int i = 0; i < r->n_reduced; i++) size *= (double)g->kernel->axes[r->reduced[i]].extent;
+        return size > 0 && n->num == (double)(float)size;
+    }
+    for (n = n->kind == N_CAST ? n->args[0] : n; node_is_op(n, O_MUL); n = n->args[0]) {
+        if (n->args[1]->kind != N_SIZE || n_axes == MAX_AXES) return false;
+        axes[n_axes++] = n->args[1]->axis;
+    }
+    if (n->kind != N_SIZE || n_axes == MAX_AXES) return false;
+    axes[n_axes++] = n->axis;
+    return nodes_same_axes(axes, n_axes, r->reduced, r->n_reduced);
+}
+
+/* Whether e = (x - c) ** 2, c being the mean of x, of whose sum pass `pass` ends. */
+static bool as_distance(const struct graph *g, const struct group *r, const struct row_program *x, const struct node *e,
+    int pass, struct row_shift *out) {
+    const struct node *d = e->args[0], *c = node_is_op(d, O_SUB) ? d->args[1] : NULL;
+    if (!node_is_op(e, O_MUL) || e->args[1] != d || !c) return false;
+    for (int i = 0; i < x->passes[pass].n_ends; i++) {
+        struct node *s = x->passes[pass].ends[i];
+        if (s->reduction != RED_SUM || s->dtype != FX_F32 || s->args[0] != d->args[0]) continue;
+        bool is_mean = node_is_op(c, O_DIV) && c->args[0] == s && is_size_of_row(g, r, c->args[1]);
+        for (int side = 0; side < 2 && node_is_op(c, O_MUL); side++) { /* by a power of two */
+            const struct node *k = c->args[1 - side];
+            const struct node inverse = {.kind = N_CONST, .num = k->kind == N_CONST && k->num > 0 ? 1 / k->num : 0};
+            is_mean |= c->args[side] == s && is_size_of_row(g, r, &inverse);
+        }
+        if (!is_mean) continue;
+        *out = (struct row_shift){NULL, (struct node *)c, s};
+        return true;
+    }
+    return false;
+}
+
 /* Finds the exponential among the factors of summand n, all others being known before pass `pass` ends. */
 static bool find_shifted(const struct row_program *x, struct node *n, int pass, int depth, struct row_shift *out) {
     if (depth > 8 || n->kind != N_OP || n->dtype != FX_F32) return false;
@@ -244,15 +282,17 @@ static bool find_shifted(const struct row_program *x, struct node *n, int pass, 
     return false;
 }
 
-/* Whether pass `pass` + 1 adds up exponentials alone, which pass `pass` shifts, and nothing but their shifts is made in
- * between. */
-static bool may_join(struct arena *a, const struct row_program *x, int pass) {
+/* Whether pass `pass` + 1 adds up exponentials and distances alone, which pass `pass` shifts, and nothing but their
+ * shifts is made in between. */
+static bool may_join(const struct graph *g, const struct group *r, const struct row_program *x, int pass) {
     struct row_pass *next = &x->passes[pass + 1];
-    next->shifts = NEW_ARRAY(a, struct row_shift, next->n_ends + 1);
-    for (int i = 0; i < next->n_ends; i++)
-        if (next->ends[i]->reduction != RED_SUM || next->ends[i]->dtype != FX_F32 ||
-            !find_shifted(x, next->ends[i]->args[0], pass, 0, &next->shifts[i]))
+    next->shifts = NEW_ARRAY(&g->cx->arena, struct row_shift, next->n_ends + 1);
+    for (int i = 0; i < next->n_ends; i++) {
+        struct node *of = next->ends[i]->args[0];
+        if (next->ends[i]->reduction != RED_SUM || next->ends[i]->dtype != FX_F32 || of->kind != N_OP ||
+            (!find_shifted(x, of, pass, 0, &next->shifts[i]) && !as_distance(g, r, x, of, pass, &next->shifts[i])))
             return false;
+    }
     for (int i = 0; i < next->n_values; i++) {
         bool is_shift = x->divides[next->values[i]->id];
         if (is_shift) return false;
@@ -264,9 +304,9 @@ static bool may_join(struct arena *a, const struct row_program *x, int pass) {
     return next->n_ends > 0;
 }
 
-static void find_joins(struct arena *a, struct row_program *x) {
+static void find_joins(const struct graph *g, const struct group *r, struct row_program *x) {
     for (int w = 0; w + 1 < x->n_passes && !x->n_scans && !x->run; w++) {
-        x->passes[w].joins = !(w && x->passes[w - 1].joins) && may_join(a, x, w);
+        x->passes[w].joins = !(w && x->passes[w - 1].joins) && may_join(g, r, x, w);
         if (!x->passes[w].joins) x->passes[w + 1].shifts = NULL;
     }
 }
@@ -368,8 +408,7 @@ int row_scan_words(const struct node *n) {
 /* What a running sum has to begin with is added up ahead of the first pass that reads it. */
 static void list_stages(struct arena *a, struct row_program *x) {
     bool *is_known = NEW_ARRAY(a, bool, x->n_scans + 1);
-    for (int w = 0; w < x->n_passes; w++) /* passes of parts are launches, and join no others */
-        if (sum_words(&x->passes[w]) > x->part_words) x->part_words = sum_words(&x->passes[w]);
+    x->part_words = x->pass_words; /* passes of parts are launches, and join no others */
     for (int w = 0; w <= x->n_passes; w++) {
         for (int i = 0; i < x->n_scans; i++) {
             if (is_known[i] || !x->passes[w].reads[x->scans[i]->id]) continue;
@@ -413,13 +452,14 @@ struct row_program *row_analyse(const struct graph *g, const struct partition *p
     choose_labels(g, p, r, x);
     find_levels(g, p, r, x);
     find_passes(g, p, r, x);
-    find_joins(a, x);
+    find_joins(g, r, x);
     const bool *last = x->passes[x->n_passes].reads;
     bool *scanned = NEW_ARRAY(a, bool, g->n_nodes + 1);
     for (int w = 0; w <= x->n_passes; w++) {
         if (w < x->n_passes) add_tensors(g, p, r, x, x->passes[w].reads, x->held, &x->n_held, NULL, 0);
         int words = sum_words(&x->passes[w]);
-        if (x->passes[w].joins) words += sum_words(&x->passes[w + 1]);
+        if (words > x->pass_words) x->pass_words = words;
+        if (x->passes[w].joins) words += sum_words(&x->passes[w + 1]) + 2; /* and how many elements */
         if (words > x->sum_words) x->sum_words = words;
     }
     for (int i = g->n_nodes - 1; i >= 0; i--) { /* what scans of the last pass read */

@@ -16,12 +16,14 @@ struct row_pass { /* over a row: it ends in reductions, or stores elements */
     struct node **values; /* values of a row that are computed ahead of it, of what the passes before left */
     int n_ends, n_values;
     struct row_shift *shifts; /* of each end, where it is a sum of exponentials that the pass before shifts by their
-                                 maximum: then both passes may be one (`joins` of that); else NULL */
+                                 maximum, or of squares of distances to the mean that it gives: then both passes may be
+                                 one (`joins` of that); else NULL */
     bool joins;               /* the next pass may be taken with it, over rows that are read again */
 };
 
 struct row_shift {
-    struct node *exponential, *shift, *maximum; /* exp(x - shift), the maximum being that of x */
+    struct node *exponential; /* exp(x - shift), `of` being the maximum of x; NULL: (x - shift) ** 2, `of` its sum */
+    struct node *shift, *of;
 };
 
 struct row_stage { /* of a row program whose rows are cut in parts: a launch of it */
@@ -59,7 +61,8 @@ struct row_program {
     int run;                     /* rows of a run, where the program also reduces runs of rows, else 0 */
     int run_label;               /* then the label of runs */
     struct axis_list runs;       /* and that of all runs flattened: rows, with it in the place of their last label */
-    int sum_words;               /* most words that the sums of one pass take, padding included */
+    int pass_words;              /* most words that the sums of one pass take, padding included */
+    int sum_words;               /* likewise where passes join */
     int part_words;              /* likewise of what a part of a row leaves: of a pass, or to a running sum */
 };
 

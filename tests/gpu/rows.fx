@@ -421,3 +421,19 @@ kernel joined_rows(z: f32[M,V]) -> (l: f32[M], m: f32[M]) {
   m = max[V](z)
 }
 test joined_rows { M=34 V=33001 }
+
+# likewise the mean of a row and what its elements are away from it: many rounds, large means, one element that stands apart, both kinds at once
+kernel joined_mean(x: f32[V,M]) -> (y: f32[V,M], v: f32[M]) {
+  y = layernorm[V](x)
+  v = mean[V]((x - mean[V](x)) ** 2)
+}
+test joined_mean { V=5003 M=9 x.init: normal(100,3) }
+test joined_mean { V=5003 M=9 x.init: outlier(0,1000) }
+test joined_mean { V=331 M=40 }
+kernel joined_both(x: f32[V,M]) -> (l: f32[M], v: f32[M]) {
+  l = logsumexp[V](x)
+  v = mean[V]((x - mean[V](x)) ** 2)
+}
+test joined_both { V=5003 M=9 x.init: normal(3,9) }
+kernel joined_mean_rows(x: bf16[M,V], g: f32[V]) -> y: bf16[M,V] { y = layernorm[V](x) * g }
+test joined_mean_rows { M=34 V=66001 }
