@@ -583,6 +583,8 @@ bool schedule_row_configure(
 static const double OPS_PER_CYCLE = 128;
 /* Instructions of an operation of the graph, conversions and addresses among them; a function is several. */
 static const double INSTRUCTIONS = 2;
+/* How much more than its part of a copy's bytes an SM moves where others idle. */
+static const double SM_SHARE = 2.5;
 /* Cycles until an element that a thread's own loop reads is there, and how many of them the thread waits for at once. */
 static const double LOAD_CYCLES = 600, LOADS_AT_ONCE = 4;
 enum { OF_FUNCTION = 4, JOIN_INSTRUCTIONS = 12, MOST_BLOCKS = 4, LONG_WALK = 1024 };
@@ -683,11 +685,14 @@ void schedule_row_price(const struct graph *g, const struct partition *p, struct
     if (!s->parts && f->most_cols && f->tile_m == 1 && rows < MOST_BLOCKS * m->sms)
         s->seconds *= 1 + 1 / ceil(rows / m->sms); /* nothing is read while the last blocks store */
     double again = x->is_along_rows ? 0 : again_seconds(g, s, rows);
-    if (s->seconds < computing) s->seconds = computing;
     if (s->seconds < again) s->seconds = again;
     const double blocks = blocks_of_rows(f, rows), walked = cols * (1 + work.loads);
-    if (!s->parts && blocks < m->sms && walked >= LONG_WALK)
-        s->seconds *= m->sms / (blocks < 1 ? 1 : blocks); /* the other SMs idle */
+    if (!s->parts && blocks < m->sms && walked >= LONG_WALK) { /* the other SMs idle */
+        const double idle = m->sms / (blocks < 1 ? 1 : blocks);
+        if (idle > SM_SHARE) s->seconds *= idle / SM_SHARE;
+        computing *= idle;
+    }
+    if (s->seconds < computing) s->seconds = computing;
     const double loops = loop_seconds(m, s, f, rows, cols, work.loads);
     if (s->seconds < loops) s->seconds = loops;
 }
