@@ -98,10 +98,17 @@ static const char *fill_form(struct values *w, const struct node *n, const char 
     return s.s;
 }
 
+static bool is_power_of_two(const struct node *n) {
+    int exponent;
+    return n->kind == N_CONST && fabs(frexp(n->num, &exponent)) == 0.5;
+}
+
 const char *value_operation(struct values *w, const struct node *n, const char *const *args) {
     const struct op_info *info = &op_info[n->op];
     if (n->op == O_DIV && n->dtype == FX_F32 && w->divisor && w->divisor[n->args[1]->id])
         return arena_printf(value_arena(w), "fx_divided(%s, %s)", args[0], w->divisor[n->args[1]->id]);
+    if (n->op == O_DIV && n->dtype == FX_F32 && w->is_beside_products && !is_power_of_two(n->args[1]))
+        return arena_printf(value_arena(w), "fx_ratio(%s, %s)", args[0], args[1]);
     bool over_integers = fx_is_integer(n->args[n->n_args - 1]->dtype);
     const char *form = over_integers && !(info->is_infix && *info->cuda && stays_plain(w, n)) ? info->cuda_integer
                                                                                               : info->cuda;

@@ -35,6 +35,7 @@ struct values { /* statements being written */
     void *user;                  /* for `available` */
     struct value_names *names;   /* of the struct they stand in */
     int *hoisted, n_hoists;      /* by node: the pass that met it last */
+    bool is_beside_products; /* an epilogue of products, whose elements leave few warps to hide what one waits for */
     const char **divisor; /* by node: what names fx_divisor_of its value, for quotients by it; NULL: none */
     const bool *is_pair; /* by node: a difference named by its two terms, which casts alone read; NULL: none is */
     const struct narrow *narrow; /* by node: computed in the type `index`; NULL: all of them in the spec's types */

@@ -101,7 +101,9 @@ static void build_forms(void) {
             "  y[0].i = fx_saturate_%s((float)x->f), y[1].i = fx_saturate_%s(x->f);\n}\n",
             fx_dtype_name(saturated[i]), fx_dtype_name(saturated[i]), fx_dtype_name(saturated[i]));
     fprintf(out, "extern \"C\" void divided(const struct word *x, struct word *y) {\n"
-                 "  y->f = fx_divided((float)x[0].f, fx_divisor_of((float)x[1].f));\n}\n");
+                 "  y->f = fx_divided((float)x[0].f, fx_divisor_of((float)x[1].f));\n}\n"
+                 "extern \"C\" void ratio(const struct word *x, struct word *y) {\n"
+                 "  y->f = fx_ratio((float)x[0].f, (float)x[1].f);\n}\n");
     fclose(out);
     arena_release(&cx.arena);
     snprintf(command, sizeof command,
@@ -253,9 +255,13 @@ static float drawn(int i, uint64_t *random) {
     return i < N_LANDMARKS ? (float)landmarks[i] : x;
 }
 
-/* Quotients by the divisor of a row are those of `/`, or as near; the least are within a unit in the last place. */
-START_TEST(division_by_a_divisor) {
-    form *f = find_function("divided");
+static const char *const quotients[] = {"divided", "ratio"};
+enum { N_QUOTIENTS = sizeof quotients / sizeof *quotients };
+
+/* Quotients by the divisor of a row, and those without a branch, are those of `/`, or as near; the least are within a
+ * unit in the last place. */
+START_TEST(division_by) {
+    form *f = find_function(quotients[_i]);
     uint64_t random = 1;
     for (int i = 0; i < N_LANDMARKS * N_LANDMARKS + 64 * N_RANDOM; i++) {
         bool is_random = i >= N_LANDMARKS * N_LANDMARKS;
@@ -278,7 +284,7 @@ int main(void) {
     tcase_add_unchecked_fixture(tests, build_forms, NULL);
     tcase_add_loop_test(tests, form_of, 0, N_OPS);
     tcase_add_loop_test(tests, saturation_to, 0, N_SATURATED);
-    tcase_add_test(tests, division_by_a_divisor);
+    tcase_add_loop_test(tests, division_by, 0, N_QUOTIENTS);
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
