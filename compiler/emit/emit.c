@@ -84,6 +84,7 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
             : s->gemm.is_split ? "gemm_split"
             : s->gemm.is_whole ? "gemm_parts"
             : f->splits_k      ? "gemm_wgmma_cluster"
+            : s->gemm.makes    ? "gemm_wgmma_made"
             : s->hands_on      ? "gemm_wgmma_inner"
                                : "gemm_wgmma",
             f->engine, l->struct_name);

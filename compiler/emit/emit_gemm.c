@@ -245,7 +245,7 @@ static void emit_comment(struct operand_place *b, const struct operand *operands
 static void emit_maps(struct operand_place *b, const struct operand *operands) {
     const struct segment *plain = b->segment;
     b->segment = segment_by_maps(plain);
-    operands->window ? emit_im2col(b, operands) : emit_map_axes(b, operands);
+    operands->window ? emit_im2col(b, operands) : emit_map_axes(b, operands->from ? operands->from : operands);
     b->segment = plain;
 }
 

@@ -118,6 +118,10 @@ struct fx_wgmma_columns {
   }
 };
 
+// fx_sum_row: the row of eight whose sums a lane has
+template <class ENGINE> FX_DEVICE constexpr auto fx_sum_row(int lane, int) -> decltype(ENGINE::sum_row(lane)) { return ENGINE::sum_row(lane); }
+template <class ENGINE> FX_DEVICE constexpr int fx_sum_row(int lane, long) { return lane / 4; }
+
 // fx_wgmma_rows: what the rows of a thread read, where elements are computed as the sums lie: number 0 and 8 of a warp's 16 of each part, the same for all columns
 template <class ENGINE, class PROBLEM>
 struct fx_wgmma_rows {
@@ -126,7 +130,7 @@ struct fx_wgmma_rows {
   FX_DEVICE void fetch(const PROBLEM &p, const fx_tile &at, int first_row) {
 #pragma unroll
     for (int i = 0; i < ENGINE::PARTS * 2; ++i) {
-      const int m = at.m + first_row + i / 2 * 64 + i % 2 * 8 + threadIdx.x % 32 / 4;
+      const int m = at.m + first_row + i / 2 * 64 + i % 2 * 8 + fx_sum_row<ENGINE>(threadIdx.x % 32, 0);
       if (m < p.m()) fx_fetch<2, true>(p, of[i / 2][i % 2], at.batch, m, at.n, 2);
     }
   }
@@ -377,7 +381,7 @@ FX_DEVICE void fx_wgmma_epilogue(const PROBLEM &p, const fx_tile &at, int first_
   constexpr int AT_ONCE = ENGINE::HAS_ROOM ? STEPS : 1;  // steps whose sums are read ahead of their use
   static_assert(V <= 8 && ACROSS <= 32 && STEP <= 16, "a warp does not cover whole rows of a chunk");
   const int lane = threadIdx.x % 32, row = lane / ACROSS, col = lane % ACROSS * V;
-  const unsigned put = staging + lane / 4 * ENGINE::PITCH + lane % 4 * 8, get = staging + row * ENGINE::PITCH + col * 4;
+  const unsigned put = staging + fx_sum_row<ENGINE>(lane, 0) * ENGINE::PITCH + lane % 4 * 8, get = staging + row * ENGINE::PITCH + col * 4;
 #pragma unroll
   for (int chunk = 0; chunk < ENGINE::BN / CHUNK; ++chunk) {
     const int n = at.n + chunk * CHUNK + col, n_valid = p.n() - n < V ? p.n() - n : V;
@@ -464,7 +468,7 @@ FX_DEVICE void fx_wgmma_boxes(const PROBLEM &p, const fx_tensor_map *maps, const
                               const fx_wgmma_rows<ENGINE, PROBLEM> &rows, const fx_wgmma_sums<ENGINE> &acc, unsigned staging) {
   constexpr int SUMS = ENGINE::SUMS, CHUNK = ENGINE::CHUNK, PIECE = 128 / (CHUNK / 8);
   constexpr int BOXES = ENGINE::BN / CHUNK * ENGINE::PARTS, TURNS = BOXES % 2 ? 1 : ENGINE::SLABS / PROBLEM::STORED;  // the first box of the next tile takes the next turn, too
-  const int lane = threadIdx.x % 32, row = lane / 4, n = at.n + CHUNK_NUMBER * CHUNK;
+  const int lane = threadIdx.x % 32, row = fx_sum_row<ENGINE>(lane, 0), n = at.n + CHUNK_NUMBER * CHUNK;
   const fx_wgmma_columns<ENGINE, PROBLEM> c = columns;
   if (ENGINE::HAS_ROOM && CHUNK_NUMBER + 1 < ENGINE::BN / CHUNK) columns.fetch(p, at.batch, n + CHUNK);
 #pragma unroll

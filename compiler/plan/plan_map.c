@@ -58,14 +58,14 @@ static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c,
     const struct graph *g = c->graph;
     const struct gemm_shape *shape = m->shape;
     const struct kernel *k = g->kernel;
-    const struct operand *o = m->operand;
+    const struct operand *o = m->operand->from ? m->operand->from : m->operand;
     const struct tensor *t = &o->tensor;
     const struct axis_list *mn = m->is_a ? &shape->m : &shape->n, *inner[MAP_INNER] = {&m->segment->k, mn};
     struct map_axis axes[MAX_MAP_AXES];
     int n = map_axes(g, shape, m->segment, t, axes);
     struct fx_map out = {
         .base = t->param >= 0 ? (struct fx_arg){FX_ARG_PARAM, t->param} : (struct fx_arg){FX_ARG_BUFFER, t->buffer},
-        .dtype = shape->is_whole ? FX_U32 : t->dtype, /* words, not rounded */
+        .dtype = shape->is_whole || (m->operand->from && t->dtype == FX_F32) ? FX_U32 : t->dtype, /* words, not rounded */
         .offset = poly_expr(a, g, t, &t->view->offset),
         .rank = MAP_INNER + n,
         .is_tail = m->is_tail};

@@ -211,6 +211,7 @@ static void need_operand(struct terms *x, int *n, const struct scheduled_graph *
     if (o->window && takes_maps) need_im2col(x, n, c->graph, o, e, mn);
     else if (o->is_computed) need_computed(x, n, c, s, o, e, mn, chunk > COMPUTED_CHUNK ? chunk : COMPUTED_CHUNK);
     else need_copied(x, n, c->graph, o, &e->k, mn);
+    if (o->from && takes_maps) need_copied(x, n, c->graph, o->from, &e->k, mn);
     if (chunk) need_multiple(x, n, c->graph->kernel, e->k.axes, e->k.n, chunk);
 }
 

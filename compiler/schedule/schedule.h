@@ -20,6 +20,8 @@ struct operand { /* a factor on its way into a mainloop */
     double ops;           /* of one that is made: operations an element takes */
     const struct window *window; /* of one that is made: it is a tensor read at linear positions, channels last; else
                                     NULL */
+    const struct operand *from; /* of one that consumers of wgmma make: the tensor in memory whose elements it is made
+                                   of, one of each (made.c); else NULL */
 };
 
 struct segment { /* a pass along k that adds to some of the sums, which share A */
@@ -45,6 +47,7 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
     bool is_split;       /* all operands are f32 stored in parts */
     bool has_windows;    /* operands that are windows are taken for that, not as views of what they read */
     bool is_whole;       /* tensor maps copy f32 as it is, to be split; else rounded to tf32 */
+    bool makes;          /* consumers of wgmma make an operand: driver_wgmma_made.cuh */
 };
 
 struct pointwise_shape { /* rows are decoded label by label, columns lie contiguous in every tensor that has them */

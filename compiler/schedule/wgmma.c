@@ -115,7 +115,8 @@ bool stores_boxes(const struct scheduled *s) {
 bool has_tail(const struct graph *g, const struct scheduled *s, const struct operand *o, bool is_a) {
     const struct axis_list *mn = is_a ? &s->gemm.m : &s->gemm.n;
     int64_t size = 1;
-    if (s->chain || s->gemm.is_split || s->gemm.is_whole || o->window || o->layout != LAYOUT_K_MAJOR) return false;
+    if (s->chain || s->gemm.is_split || s->gemm.is_whole || o->window || o->is_computed || o->layout != LAYOUT_K_MAJOR)
+        return false;
     for (int i = 0; i < mn->n; i++) {
         int64_t extent = g->kernel->axes[mn->axes[i]].extent;
         if (extent < 0) return true;
@@ -144,8 +145,8 @@ static bool is_upwards(const struct poly *p) {
     return p->n > 0;
 }
 
-static bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
-    const struct operand *o, const struct axis_list *mn, const char **why_not) {
+bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const struct segment *e, const struct operand *o,
+    const struct axis_list *mn, const char **why_not) {
     struct map_axis axes[MAX_MAP_AXES];
     if (o->window) return im2col_of(g, e, o, mn, &(struct im2col){0}, why_not);
     if (o->is_computed) return *why_not = "an operand is computed as it is loaded", false;
@@ -239,10 +240,7 @@ static bool is_byte(const struct gemm_shape *shape) { return !shape->is_split &&
 /* Whether sums of a few k are added to others, in more registers. */
 static bool promotes(const struct gemm_shape *shape) { return is_byte(shape) && fx_is_f8(shape->a_dtype); }
 
-/* Whether stores can be copies of boxes, of which there are as many as stores: plain values, made of sums and of what
- * is the same for all rows, or for all columns, in tensors of elements as wide that lie along n in whole pieces of 16
- * bytes. Returns how many stores there are, or 0. */
-static int count_boxes(const struct graph *g, const struct partition *p, const struct scheduled *s, int vector) {
+int wgmma_boxes(const struct graph *g, const struct partition *p, const struct scheduled *s, int vector) {
     const struct gemm_shape *shape = &s->gemm;
     const struct group *r = s->group;
     struct map_axis axes[MAX_MAP_AXES];
@@ -403,7 +401,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     int n_sums = s->gemm.n_accumulators, b_tiles = s->gemm.most_sums, staged = staged_bytes(g, s),
         vector = stores_any && !staged ? 1 : gemm_piece_vector(g, p, s, 8),
         beside = !e->splits_k && are_beside(s, e->bn) ? n_sums : 1,
-        n_boxes = stores_any || e->splits_k || staged ? 0 : count_boxes(g, p, s, vector),
+        n_boxes = stores_any || e->splits_k || staged ? 0 : wgmma_boxes(g, p, s, vector),
         slabs = 2 * n_boxes, stages = most_stages(g, e, b_tiles, n_sums, slabs, staged), chunk = e->chunk;
     if (n_boxes) {
         struct tensor t = tensor_of_store(g, p, s->group->stores);
@@ -487,7 +485,9 @@ static bool is_possible(const struct graph *g, const struct partition *p, const 
 }
 
 static bool configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
-    if (!gemm_shape(g, p, s, why_not) || !takes(g, s, why_not)) return false;
+    if (!gemm_shape(g, p, s, why_not)) return false;
+    if (wgmma_makes(g, p, s)) return wgmma_configure_made(g, p, s, why_not);
+    if (!takes(g, s, why_not)) return false;
     double instructions = group_footprint(g, p, s->group).instructions;
     const bool is_f32 = s->gemm.a_dtype == FX_F32, is_bytes = is_byte(&s->gemm);
     const char *element = is_f32 ? "float" : arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype));

@@ -22,6 +22,9 @@ const struct axis_list *map_axis_labels(
 /* All operands are matrices in memory that tensor maps can describe, those of a segment's sums with as many axes; has_a:
  * A is one. */
 bool are_mappable(const struct graph *g, const struct gemm_shape *shape, bool has_a, const char **why_not);
+/* Likewise of one operand of a segment. */
+bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const struct segment *e, const struct operand *o,
+    const struct axis_list *mn, const char **why_not);
 /* Whether configurations of s take tensor maps; whether they store by them, too, in boxes of MAP_ROW_BYTES bytes and as
  * many rows as a warp has. */
 bool has_maps(const struct scheduled *s);
@@ -34,5 +37,13 @@ int tail_map(const struct graph *g, const struct scheduled *s, int segment, bool
 /* Makes configuration f of s, which takes tensor maps, one of so many stages, fewer than it has. */
 void wgmma_limit_stages(
     const struct graph *g, const struct partition *p, const struct scheduled *s, struct config *f, int stages);
+/* Whether stores can be copies of boxes, of which there are as many as stores: plain values, made of sums and of what
+ * is the same for all rows, or for all columns, in tensors of elements as wide that lie along n in whole pieces of 16
+ * bytes. Returns how many stores there are, or 0. */
+int wgmma_boxes(const struct graph *g, const struct partition *p, const struct scheduled *s, int vector);
+/* Whether consumers can make one operand of s, whose other one is copied; marks it. Then its configurations (made.c). */
+bool wgmma_makes(const struct graph *g, const struct partition *p, struct scheduled *s);
+bool wgmma_configure_made(
+    const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
 
 #endif

@@ -36,6 +36,10 @@ kernel swiglu(x: T[M,K], w: T[N,K], v: T[N,K]) -> (y: T[M,N]) { y = silu(x @[K] 
 kernel batched(x: T[B,M,K], w: T[B,K,N]) -> (y: T[B,M,N]) { y = x @[K] w }
 kernel lora(x: T[M,K], w: T[N,K], u: T[M,R], v: T[R,N]) -> (y: T[M,N]) { y = x @[K] w + u @ v }
 kernel f32_out(x: T[M,K], w: T[K,N]) -> (y: f32[M,N]) { y = x @ w }
+kernel cast(x: f32[M,K], w: T[N,K]) -> y: T[M,N] with { fuse: require } { y = T(x) @[K] w }
+kernel int8(x: T[M,K], w: i8[N,K], s: T[N]) -> y: T[M,N] with { fuse: require } { y = x @[K] T(w * s) }
+kernel int8_after(x: T[M,K], w: i8[N,K], s: T[N]) -> y: T[M,N] with { fuse: require } { y = (x @[K] T(w)) * s }
+kernel scaled(x: T[M,K], s: T[K], w: T[N,K]) -> y: T[M,N] with { fuse: require } { y = (x * s) @[K] w }
 """
 CASES = [("plain", dict(M=s, K=s, N=s)) for s in (512, 1024, 2048, 4096, 8192)]
 CASES += [("plain", dict(M=2048, N=2112, K=7168)), ("plain", dict(M=300, N=5000, K=4104)), ("plain", dict(M=2048, N=12288, K=3072)), ("plain", dict(M=72, N=4096, K=4096))]
@@ -43,6 +47,7 @@ CASES += [("plain_nk", dict(M=s, K=s, N=s)) for s in (1024, 4096, 8192)] + [("pl
 CASES += [("bias_gelu", dict(M=s, K=s, N=s)) for s in (1024, 2048, 4096, 8192)]
 CASES += [("residual", dict(M=4096, K=4096, N=4096)), ("f32_out", dict(M=4096, K=4096, N=4096))]
 CASES += [("swiglu", dict(M=4096, K=4096, N=4096)), ("swiglu", dict(M=2048, K=4096, N=11008))]
+CASES += [(name, dict(M=m, K=k, N=n)) for name in ("cast", "int8", "int8_after", "scaled") for m, k, n in ((4096, 4096, 4096), (2048, 4096, 4096), (1000, 2064, 3000))]
 CASES += [("batched", dict(B=64, M=512, K=128, N=512)), ("lora", dict(M=4096, K=4096, N=4096, R=16))]
 
 
@@ -50,12 +55,19 @@ def product(name, a):
     """What cuBLAS is asked for, in whatever dtype a has."""
     if name == "plain_km":
         return a["x"].t() @ a["w"]
+    if name in MADE:  # what is made of an operand is made ahead of time
+        return a["x_"] @ a["w_"].t()
     w = a["w"] if name in ("plain", "bias_gelu", "batched", "f32_out") else a["w"].t()
     return a["x"] @ w
 
 
+MADE = {"cast": lambda x, w: (x, w), "int8": lambda x, w, s: (x, w * s[:, None]), "int8_after": lambda x, w, s: (x, w), "scaled": lambda x, s, w: (x * s, w)}
+
+
 def reference(name, a, dtype):
     y = product(name, a)
+    if name == "int8_after":
+        y = y * a["s"]
     if name == "bias_gelu":
         y = (y + a["b"]).double()
         y = 0.5 * y * torch.special.erfc(y * -(0.5**0.5))  # torch.nn.functional.gelu loses its far negative tail
@@ -92,12 +104,18 @@ class Case:
         k = libfx.Kernel(self.spec, self.name, self.extents)
         out = {}
         for a in k.args:
+            dtype = dict(f32=torch.float32, i8=torch.int8).get(a.dtype, self.dtype)
             if a.is_input and is_exact:
-                out[a.name] = torch.randint(-2, 3, a.shape, device="cuda", generator=g).to(self.dtype)
+                out[a.name] = torch.randint(-2, 3, a.shape, device="cuda", generator=g).to(dtype)
+            elif a.is_input and dtype == torch.int8:
+                out[a.name] = torch.randint(-100, 101, a.shape, device="cuda", generator=g).to(dtype)
             elif a.is_input:
-                out[a.name] = torch.randn(a.shape, device="cuda", generator=g).to(self.dtype)
+                out[a.name] = torch.randn(a.shape, device="cuda", generator=g).to(dtype)
             else:
                 out[a.name] = torch.full(a.shape, float("nan"), device="cuda", dtype=torch.float32 if self.name == "f32_out" else self.dtype)
+        if self.name in MADE:
+            made = MADE[self.name](*(out[a.name].float() for a in k.args if a.is_input))
+            out["x_"], out["w_"] = (t.to(self.dtype) for t in made)
         return out
 
     def bind(self, k, tensors):
@@ -178,7 +196,7 @@ def main():
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     dtype = dict(bf16=torch.bfloat16, f16=torch.float16)[args.dtype]
     path = pathlib.Path(tempfile.mkdtemp()) / "gemm16.fx"
-    path.write_text(SPEC.replace("T[", args.dtype + "["))
+    path.write_text(SPEC.replace("T[", args.dtype + "[").replace("T(", args.dtype + "("))
     libs = []
     for at in args.lib or [str(libfx.ROOT / "build/libfx.so")]:
         lib = libfx.load(at)

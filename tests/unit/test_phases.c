@@ -52,8 +52,10 @@ static const struct subject subjects[] = {
      "{ y = softmax[T]((x @ w) @ k) @ v }",
         1, 2, 1, NULL},
     /* a large factor that one launch could make as it is loaded is stored by a phase, where tensor maps then fetch it;
-       not where that gains little */
-    {"kernel f(x: f32[M=4096,K=4096], w: bf16[K,N=4096]) -> y: bf16[M,N] " REQUIRE "{ y = bf16(x) @ w }", 1, 2, 1,
+       not where that gains little, nor where consumers make it of what has k contiguous */
+    {"kernel f(x: f32[K=4096,M=4096], w: bf16[K,N=4096]) -> y: bf16[M,N] " REQUIRE "{ y = bf16(x) @[K] w }", 1, 2, 1,
+        NULL},
+    {"kernel f(x: f32[M=4096,K=4096], w: bf16[K,N=4096]) -> y: bf16[M,N] " REQUIRE "{ y = bf16(x) @ w }", 1, 1, 0,
         NULL},
     {"kernel f(x: bf16[M=64,K=64], s: f32[K], w: bf16[K,N=64]) -> y: bf16[M,N] " REQUIRE "{ y = (x * s) @ w }", 1, 1, 0,
         NULL},

@@ -1,0 +1,23 @@
+# An operand that consumers of wgmma make in registers: casts, integers and their scales, scales along k and of rows; A or B; either order of the other operand; edges of tiles; epilogues.
+kernel cast_a(x: f32[M,K], w: bf16[N,K]) -> y: bf16[M,N] with { fuse: require } { y = bf16(x) @[K] w }
+kernel cast_kn(x: f32[M,K], w: f16[K,N], b: f16[N]) -> y: f16[M,N] with { fuse: require } { y = gelu(f16(x) @ w + b) }
+kernel cast_b(x: bf16[K,M], w: f32[N,K], r: bf16[M,N]) -> y: bf16[M,N] with { fuse: require } { y = x @[K] bf16(w) + r }
+kernel squares(x: f16[B,M,K], w: f16[B,K,N]) -> y: f32[B,M,N] with { fuse: require } { y = f16(x * x) @[K] w }
+kernel int8(x: bf16[M,K], w: i8[N,K], s: bf16[N], b: f32[N]) -> y: bf16[M,N] with { fuse: require } { y = silu(x @[K] bf16(w * s) + b) }
+kernel int8_f32(x: f16[M,K], w: i8[N,K], s: f32[N]) -> y: f32[M,N] with { fuse: require } { y = x @[K] f16(w * s) }
+kernel uint8(x: u8[M,K], z: f32, s: f32[M], w: bf16[N,K]) -> y: bf16[M,N] with { fuse: require } { y = bf16(x - z) @[K] w * s }
+kernel along_k(x: bf16[M,K], s: bf16[K], w: bf16[K,N]) -> y: bf16[M,N] with { fuse: require } { y = (x * s) @ w }
+kernel normed(x: bf16[M,K], m: f32[M], d: f32[M], g: f32[K], w: bf16[N,K]) -> y: bf16[M,N] with { fuse: require } { y = bf16((x - m) * d * g) @[K] w }
+test cast_a { M=1030 K=1048 N=2072 init: integers(-2,2) tol: exact }
+test cast_a { M=1024 K=1024 N=2048 }
+test cast_kn { M=1030 K=1048 N=2072 }
+test cast_b { M=2072 K=1048 N=1032 init: integers(-2,2) tol: exact }
+test cast_b { M=2070 K=1048 N=1028 }
+test squares { B=2 M=520 K=1032 N=2072 init: integers(-2,2) tol: exact }
+test int8 { M=2072 K=1056 N=1032 }
+test int8 { M=300 K=1024 N=5000 }
+test int8_f32 { M=2072 K=1072 N=1032 init: integers(-3,3) tol: exact }
+test uint8 { M=1030 K=1072 N=2072 init: integers(0,3) tol: exact }
+test along_k { M=1030 K=1048 N=2072 init: integers(-2,2) tol: exact }
+test normed { M=1030 K=1048 N=2072 init: integers(-2,2) tol: exact }
+test normed { M=2048 K=2056 N=2048 }
