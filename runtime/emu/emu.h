@@ -280,6 +280,9 @@ struct emu_map { /* a tensor map as the emulator encodes it */
     const char *base;
     uint64_t extents[FX_MAX_MAP_RANK], strides[FX_MAX_MAP_RANK - 1]; /* strides in bytes, from the second axis on */
 };
+enum { PIECE = 16 }; /* bytes that a swizzle leaves together: boxes begin at multiples and are copied in such */
+/* Where shared memory that is swizzled in 128 bytes has the byte at an address. */
+static inline unsigned swizzle_128(unsigned address) { return address ^ (address >> 7 & 7) << 4; }
 /* As cuTensorMapEncodeTiled, for 16-bit elements swizzled in 128 bytes, in boxes as wide; it refuses what the driver
  * does. */
 int emu_encode_map(struct cuda_tensor_map *out, int dtype, unsigned rank, void *address, const uint64_t *extents,
@@ -300,6 +303,7 @@ void call_pixels(struct emu_thread *self, unsigned to, const void *map, unsigned
 void call_send(struct emu_thread *self, unsigned from, const void *map, const int *at, int rank);
 /* Lands the boxes that threads wait for; whether that lets one go on. */
 bool land_all(struct emu_machine *m);
+/* wgmma.c: what the lanes of a warp ask of its warpgroup. */
 void do_products(struct warp *w);
 
 /* ---- watch.c, arguments.c: every access ---- */
