@@ -87,7 +87,8 @@ static bool is_filter_worth(const struct graph *g, const struct node *sum, const
     const struct node *source = computed_source(access->args[0]);
     bool has_window = false;
     for (int i = 0; i < sum->n_reduced; i++) has_window |= node_has_axis(access, sum->reduced[i]);
-    double elements = nominal_size(g, source->axes, source->n_axes), reads = nominal_size(g, access->axes, access->n_axes),
+    double elements = nominal_size(g, source->axes, source->n_axes),
+           reads = nominal_size(g, access->axes, access->n_axes),
            instructions = count_instructions(source, NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1));
     return has_window && elements < reads &&
            instructions * (reads - elements) / (INSTRUCTIONS_PER_CYCLE * arch_all_cycles(g->cx->arch)) >

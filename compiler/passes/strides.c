@@ -4,7 +4,8 @@
  * is summed, both of fixed extents that R divides, has become R sums, one for each remainder of P. In the sum of
  * remainder r, P is R * I + r and U is R * J + d, d being what makes the condition hold: it is left out, positions are
  * divided by R, and J has an R-th of U's elements. The result chooses among the sums by P % R. Of two such conditions,
- * R * R sums. What was multiplied by a 0 that is left out is summed by itself: where it is not finite the result is NaN. */
+ * R * R sums. What was multiplied by a 0 that is left out is summed by itself: where it is not finite the result is
+ * NaN. */
 #include <string.h>
 
 #include "passes/build.h"
@@ -102,8 +103,8 @@ static bool find_pairs(
     return ++*n_pairs;
 }
 
-/* The condition of term n, or of a factor of it, which is 0 where it does not hold; *other: what is multiplied by that 0,
- * or NULL. */
+/* The condition of term n, or of a factor of it, which is 0 where it does not hold; *other: what that 0 is multiplied
+ * by, or NULL. */
 static const struct node *condition_of(const struct node *n, const struct node **other) {
     *other = NULL;
     if (node_is_op(n, O_WHERE) && node_is_number(n->args[2], 0)) return n->args[0];
@@ -288,8 +289,8 @@ static struct node *choose_phase(struct strider *s, const struct node *old, cons
     return chosen;
 }
 
-/* Whether sum n multiplies matrices of anything but 16-bit floats in memory, whose windows no tensor map brings: as many
- * small products of windows would take longer than one that is written out. */
+/* Whether sum n multiplies matrices of anything but 16-bit floats in memory, whose windows no tensor map brings: as
+ * many small products of windows would take longer than one that is written out. */
 static bool is_slow_product(const struct graph *g, const struct node *n) {
     bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), is_slow = !g->cx->arch->has_wgmma;
     if (!is_matrix_product(g, n)) return false;
@@ -310,7 +311,8 @@ static struct node *rewrite(void *state, struct graph *out, const struct node *o
     s->n_pairs = 0;
     if (old->kind == N_REDUCE && old->reduction == RED_SUM && old->dtype == FX_F32)
         condition = condition_of(old->args[0], &s->other);
-    if (!condition || is_slow_product(s->g, old) || !find_pairs(s->g, old, condition, s->pairs, &s->n_pairs)) return graph_add(out, n);
+    if (!condition || is_slow_product(s->g, old) || !find_pairs(s->g, old, condition, s->pairs, &s->n_pairs))
+        return graph_add(out, n);
     for (int i = 0; i < s->n_pairs; i++) {
         n_phases *= s->pairs[i].step;
         if (s->other && node_has_axis(s->other, s->pairs[i].kept)) return graph_add(out, n);
