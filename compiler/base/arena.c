@@ -15,14 +15,22 @@ struct arena_chunk {
 
 enum { ALIGN = 16, CHUNK_BYTES = 64 * 1024 };
 
-/* Chunks given back are taken again: the C library would return their pages to the system. Not under a sanitizer, which
- * sees who still reads them once they are freed. */
+/* Chunks given back are taken again: the C library would return their pages to the system. The address sanitizer is
+ * told that nobody may read them until then. */
 #if defined __has_feature /* clang */
-enum { KEEPS_SPARE = !__has_feature(address_sanitizer) };
+#if __has_feature(address_sanitizer)
+#define IS_WATCHED
+#endif
 #elif defined __SANITIZE_ADDRESS__ /* gcc */
-enum { KEEPS_SPARE = false };
+#define IS_WATCHED
+#endif
+#ifdef IS_WATCHED
+#include <sanitizer/asan_interface.h>
+static void watch(struct arena_chunk *c) { ASAN_POISON_MEMORY_REGION(c->bytes, c->n_bytes); }
+static void unwatch(struct arena_chunk *c) { ASAN_UNPOISON_MEMORY_REGION(c->bytes, c->n_bytes); }
 #else
-enum { KEEPS_SPARE = true };
+static void watch(struct arena_chunk *c) { (void)c; }
+static void unwatch(struct arena_chunk *c) { (void)c; }
 #endif
 
 void arena_init(struct arena *a, jmp_buf *oom) { *a = (struct arena){.oom = oom}; }
@@ -47,7 +55,7 @@ struct arena_mark arena_marked(const struct arena *a) {
 static struct arena_chunk *give_back_until(struct arena *a, struct arena_chunk *c, const struct arena_chunk *end) {
     while (c != end) {
         struct arena_chunk *older = c->older;
-        if (KEEPS_SPARE && c->n_bytes == CHUNK_BYTES) c->older = a->spare, a->spare = c;
+        if (c->n_bytes == CHUNK_BYTES) c->older = a->spare, a->spare = c, watch(c);
         else free(c);
         c = older;
     }
@@ -70,6 +78,7 @@ static struct arena_chunk *new_chunk(struct arena *a, size_t n_bytes) {
     struct arena_chunk *c = n_bytes == CHUNK_BYTES ? a->spare : NULL;
     if (c) {
         a->spare = c->older;
+        unwatch(c);
         memset(c->bytes, 0, n_bytes);
     } else {
         c = calloc(1, sizeof *c + n_bytes);
