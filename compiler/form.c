@@ -51,10 +51,7 @@ static fx_status make_free(
     return status;
 }
 
-/* Whether passes gave the kernel labels, as slices along k are. */
-static bool has_new_labels(const struct form *f, const struct kernel *k) {
-    return f->fused && f->fused->kernel->n_axes > k->n_axes;
-}
+static bool is_cut(const struct form *f) { return f->fused && f->fused->kernel->n_cuts; }
 
 /* Slices along k are added up behind a barrier of the grid where a contract counts launches. Where that cannot be had,
  * or is no faster, the kernel is made without. */
@@ -64,7 +61,7 @@ static fx_status make_counted(
     struct form whole = {0};
     const int n_diags = cx->n_diags, n_errors = cx->n_errors;
     fx_status status = make_once(cx, k, o, dump, out), tried;
-    if (status == FX_ERR_INTERNAL || !has_new_labels(out, k) || o->skip || o->stop_after || o->dump_after)
+    if (status == FX_ERR_INTERNAL || !is_cut(out) || o->skip || o->stop_after || o->dump_after)
         return status;
     if (status) cx->n_diags = n_diags, cx->n_errors = n_errors;
     const int n_diags_cut = cx->n_diags, n_errors_cut = cx->n_errors;

@@ -454,8 +454,13 @@ fx_status fx_predict(const fx_compilation *c, const char *kernel, const int64_t 
     int i = out && extents && own->unit && own->plan ? find_kernel(own, kernel) : -1;
     const struct fx_kernel *k = i < 0 ? NULL : &own->plan->kernels[i];
     bool is_there = k && partition >= 0 && partition < fx_partition_count(k);
-    for (int e = 0; is_there && e < k->n_extents; e++) is_there = extents[e] >= 0;
-    if (is_there) *out = prediction_of(own->unit, i, k, partition, extents, variants);
+    int64_t *all = is_there ? NEW_ARRAY(&own->cx.arena, int64_t, k->n_extents + 1) : NULL;
+    for (int e = 0; is_there && e < k->n_extents; e++) {
+        all[e] = k->extents[e].is_made ? -1 : extents[e]; /* those that passes made follow the spec's own */
+        is_there = k->extents[e].is_made || all[e] >= 0;
+    }
+    is_there = is_there && fx_solve_extents(k, all, NULL, 0) == FX_OK;
+    if (is_there) *out = prediction_of(own->unit, i, k, partition, all, variants);
     end(own, is_there);
     return own->last;
 }

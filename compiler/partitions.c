@@ -53,6 +53,8 @@ struct fitter {
     struct point points[MOST_POINTS];
     int n_forms;
     struct scheduled_graph *forms[MOST_TRIED + 1];
+    const double *made_at[MOST_TRIED + 1]; /* by form: the nominal extents it was made at */
+    const struct kernel *wide; /* k with the labels that passes added to the forms that are taken */
     double *seconds[MOST_TRIED + 1]; /* by point, and those of a form that is tried */
 };
 
@@ -177,20 +179,22 @@ static struct scheduled_graph *form_at(struct fitter *f, const double *nominal) 
     struct buf none;
     buf_init(&none, &cx->arena);
     *at = *f->k;
+    at->n_axes = f->wide->n_axes, at->n_equations = f->wide->n_equations, at->equations = f->wide->equations;
     at->axes = NEW_ARRAY(&cx->arena, struct axis, at->n_axes + 1);
-    memcpy(at->axes, f->k->axes, (size_t)at->n_axes * sizeof *at->axes);
-    for (int i = 0; i < at->n_axes; i++) at->axes[i].nominal = nominal[i];
+    memcpy(at->axes, f->wide->axes, (size_t)at->n_axes * sizeof *at->axes);
+    set_nominal(f, at, nominal);
     fx_status status = form_make(cx, at, f->o, &none, &form);
     cx->n_diags = n_diags, cx->n_errors = n_errors; /* said of the form at the nominal extents, if of any */
     return status == FX_OK ? form.chosen : NULL;
 }
 
 /* Prices c at every point; false where a form has these very prices. */
-static bool add_form(struct fitter *f, struct scheduled_graph *c) {
+static bool add_form(struct fitter *f, struct scheduled_graph *c, const double *nominal) {
     double *seconds = f->seconds[f->n_forms];
     for (int i = 0; i < f->n_points; i++) seconds[i] = price_at(f, c, f->points[i].nominal);
     for (int j = 0; j < f->n_forms; j++)
         if (memcmp(seconds, f->seconds[j], (size_t)f->n_points * sizeof *seconds) == 0) return false;
+    f->made_at[f->n_forms] = nominal;
     f->forms[f->n_forms++] = c;
     return true;
 }
@@ -201,7 +205,7 @@ static void try_point(struct fitter *f, const double *nominal) {
     const struct arena_mark mark = arena_marked(&f->cx->arena);
     struct diag *diags = f->cx->diags;
     struct scheduled_graph *c = form_at(f, nominal);
-    if (c && add_form(f, c)) return;
+    if (c && add_form(f, c, nominal)) return;
     arena_rewind(&f->cx->arena, &mark);
     f->cx->diags = diags; /* as many as there were */
 }
@@ -210,7 +214,7 @@ static void try_point(struct fitter *f, const double *nominal) {
 static void try_forms(struct fitter *f, struct scheduled_graph *nominal) {
     int n_tried = 0;
     for (int j = 0; j <= MOST_TRIED; j++) f->seconds[j] = NEW_ARRAY(&f->cx->arena, double, f->n_points + 1);
-    add_form(f, nominal);
+    add_form(f, nominal, NULL);
     for (unsigned high = 0; f->n_labels <= 3 && high < 1u << f->n_labels; high++) {
         struct point p;
         for (int l = 0; l < f->n_labels; l++) p.given[l] = f->steps[l][high >> l & 1 ? f->n_steps[l] - 1 : 0];
@@ -234,6 +238,11 @@ static void try_forms(struct fitter *f, struct scheduled_graph *nominal) {
 
 /* ---- which of them stay ---- */
 
+static bool are_equal(const struct equation *a, const struct equation *b) {
+    return a->axis == b->axis && strcmp(a->text, b->text) == 0 && a->value.n == b->value.n &&
+           memcmp(a->value.terms, b->value.terms, (size_t)a->value.n * sizeof *a->value.terms) == 0;
+}
+
 /* Whether both name labels that passes added alike, so that one list has those of both. */
 static bool have_like_labels(const struct kernel *a, const struct kernel *b, int n_own) {
     const int n = a->n_axes < b->n_axes ? a->n_axes : b->n_axes,
@@ -241,8 +250,7 @@ static bool have_like_labels(const struct kernel *a, const struct kernel *b, int
     for (int i = n_own; i < n; i++)
         if (!name_eq(a->axes[i].name, b->axes[i].name) || a->axes[i].extent != b->axes[i].extent) return false;
     for (int q = 0; q < n_equations; q++)
-        if (a->equations[q].axis != b->equations[q].axis || strcmp(a->equations[q].text, b->equations[q].text) != 0)
-            return false;
+        if (!are_equal(&a->equations[q], &b->equations[q])) return false;
     return (a->n_axes > b->n_axes) == (a->n_equations > b->n_equations) || a->n_axes == b->n_axes;
 }
 
@@ -298,7 +306,8 @@ static double worth(const struct fitter *f, const struct choice *x, int j) {
 }
 
 /* Phases that wait for each other hand over what is small, as a contract that asks for few kernels has it: what is
- * small at one point may be large at others. */
+ * small at one point may be large at others. Slices of k are as many as multiprocessors have tiles, so that their sums
+ * are small, and the condition asks again. */
 static bool has_phases(const struct scheduled_graph *c) {
     for (int i = 0; i < c->n_launches; i++)
         if (c->launches[i].n > 1 && !c->launches[i].is_beside) return true;
@@ -307,7 +316,7 @@ static bool has_phases(const struct scheduled_graph *c) {
 
 static bool may_join(const struct fitter *f, const struct choice *x, const struct scheduled_graph *c) {
     const struct kernel *k = c->graph->kernel;
-    if ((k->fuse == FUSE_REQUIRE || k->kernels) && has_phases(c)) return false;
+    if ((k->fuse == FUSE_REQUIRE || k->kernels) && has_phases(c) && !k->n_pays) return false;
     for (int i = 0; i < x->n; i++)
         if (!have_like_labels(f->forms[x->forms[i]]->graph->kernel, k, f->k->n_axes)) return false;
     return x->n_launches + c->n_launches <= FX_MAX_LAUNCHES &&
@@ -322,7 +331,8 @@ struct test { /* of a product of labels that are varied: at most `limit`, or abo
     double limit;
 };
 
-struct fitted { /* cases of tests */
+struct fitted { /* cases of tests, or what passes say of what they did, */
+    const struct kernel *pays; /* where that is not NULL */
     int n_cases, n[MOST_CASES];
     struct test tests[MOST_CASES][MOST_TESTS];
 };
@@ -344,9 +354,23 @@ static bool case_holds(const struct fitter *f, const struct fitted *c, int of, c
     return true;
 }
 
-static bool holds(const struct fitter *f, const struct fitted *c, const int64_t *given) {
+/* Whether what passes did pays at a point. */
+static bool pays_at(const struct fitter *f, const struct kernel *of, const struct point *p) {
+    const struct arena_mark mark = arena_marked(&f->cx->arena);
+    int64_t *extents = NEW_ARRAY(&f->cx->arena, int64_t, of->n_axes + 1);
+    bool pays = true;
+    set_nominal(f, of, p->nominal);
+    for (int i = 0; i < of->n_axes; i++)
+        extents[i] = of->axes[i].extent >= 0 ? of->axes[i].extent : (int64_t)of->axes[i].nominal;
+    for (int i = 0; i < of->n_pays; i++) pays &= fx_expr_holds(&of->pays[i], &(struct fx_env){.extents = extents});
+    arena_rewind(&f->cx->arena, &mark);
+    return pays;
+}
+
+static bool holds(const struct fitter *f, const struct fitted *c, const struct point *p) {
+    if (c->pays) return pays_at(f, c->pays, p);
     for (int i = 0; i < c->n_cases; i++)
-        if (case_holds(f, c, i, given)) return true;
+        if (case_holds(f, c, i, p->given)) return true;
     return false;
 }
 
@@ -469,7 +493,7 @@ static void move_limit(struct fitter *f, const struct choice *x, int j, struct f
         for (int b = 0; b < f->n_points && n < MOST; b++) {
             int label = differing_label(f, &f->points[a], &f->points[b]);
             if (label < 0 || !(t->labels >> label & 1) || gain(f, x, j, a) <= 0 || gain(f, x, j, b) >= 0) continue;
-            if (!holds(f, c, f->points[a].given) || test_holds(f, t, f->points[b].given)) continue;
+            if (!holds(f, c, &f->points[a]) || test_holds(f, t, f->points[b].given)) continue;
             struct point p = crossing(f, j, x->at[a], &f->points[a], &f->points[b], label);
             limits[n++] = feature_at(f, t->labels, p.given);
         }
@@ -478,9 +502,29 @@ static void move_limit(struct fitter *f, const struct choice *x, int j, struct f
     if (limit >= low && limit < high) t->limit = limit;
 }
 
+static void push_expr(struct terms *x, const struct fx_expr *e) {
+    for (int i = 0; i < e->n; i++) terms_push(x, e->terms[i].op, e->terms[i].v);
+}
+
+/* e, and that what phases hand over is small, where a contract says that it is to be. */
+static struct fx_expr and_small(const struct fitter *f, const struct scheduled_graph *c, struct fx_expr e) {
+    struct fx_expr small = phases_are_small(&f->cx->arena, c);
+    struct terms x = {.a = &f->cx->arena};
+    if (!(f->k->fuse == FUSE_REQUIRE || f->k->kernels) || !has_phases(c) || !small.n) return e;
+    push_expr(&x, &e);
+    push_expr(&x, &small);
+    if (e.n) terms_op(&x, FX_T_AND);
+    return terms_done(&x);
+}
+
 /* Where the conditions hold. */
 static struct fx_expr condition_expr(const struct fitter *f, const struct fitted *c) {
     struct terms x = {.a = &f->cx->arena};
+    for (int i = 0; c->pays && i < c->pays->n_pays; i++) {
+        const struct fx_expr *e = &c->pays->pays[i];
+        push_expr(&x, e);
+        if (i) terms_op(&x, FX_T_AND);
+    }
     for (int k = 0; k < c->n_cases; k++) {
         for (int i = 0; i < c->n[k]; i++) {
             const struct test *t = &c->tests[k][i];
@@ -513,7 +557,7 @@ static void take_again(struct fitter *f, const struct fitted *c, const double *g
     double least = 0;
     for (int i = 0; i < f->n_points; i++) {
         double distance = 0;
-        if (gains[i] <= 0 || !holds(f, c, f->points[i].given)) continue;
+        if (gains[i] <= 0 || !holds(f, c, &f->points[i])) continue;
         for (int l = 0; l < f->n_labels; l++) {
             double d = log((double)f->points[i].given[l] / nominal[f->labels[l]]);
             distance += d * d;
@@ -526,23 +570,50 @@ static void take_again(struct fitter *f, const struct fitted *c, const double *g
         f->forms[j] = again;
 }
 
+static bool is_large(const struct config *f, int most) {
+    return f->takes_maps && (f->splits_k || f->cluster_m || f->cluster_n || f->tile_m * f->tile_n > most);
+}
+
+/* What is cut in slices has few tiles: entries of large ones, and of clusters, would be compiled for nothing. */
+static void drop_large(struct scheduled_graph *c) {
+    enum { MOST = 128 * 128 };
+    for (int l = 0; c->graph->kernel->n_pays && l < c->n_launches; l++) {
+        struct scheduled *s = &c->kernels[c->launches[l].first];
+        int n = 0, n_kept = 0;
+        if (c->launches[l].n > 1 || !s->group->contraction) continue;
+        for (int v = 0; v < s->n_configs; v++) n_kept += !is_large(&s->configs[v], MOST);
+        for (int v = 0; n_kept && v < s->n_configs; v++)
+            if (!is_large(&s->configs[v], MOST)) s->configs[n++] = s->configs[v];
+        if (n_kept) s->n_configs = n;
+    }
+}
+
 /* Puts form j ahead of what is taken, where that is faster; false where no condition says where. */
 static bool add_partition(struct fitter *f, struct choice *x, const double *nominal, int j) {
     double *gains = NEW_ARRAY(&f->cx->arena, double, f->n_points + 1);
     bool any = false;
     for (int i = 0; i < f->n_points; i++) gains[i] = gain(f, x, j, i);
     struct fitted c = fit(f, gains);
+    if (f->forms[j]->graph->kernel->n_pays) c = (struct fitted){.pays = f->forms[j]->graph->kernel};
     for (int k = 0; k < c.n_cases; k++)
         for (int i = 0; i < c.n[k]; i++) move_limit(f, x, j, &c, &c.tests[k][i]);
     for (int i = 0; i < f->n_points; i++)
-        if (holds(f, &c, f->points[i].given)) any |= gains[i] > log(WORTH) * weight_of(f, i), x->at[i] = j;
+        if (holds(f, &c, &f->points[i])) any |= gains[i] > log(WORTH) * weight_of(f, i), x->at[i] = j;
     if (!any) return false;
     take_again(f, &c, gains, nominal, j);
-    f->forms[j]->takes = condition_expr(f, &c);
+    drop_large(f->forms[j]);
+    f->forms[j]->takes = and_small(f, f->forms[j], condition_expr(f, &c));
     x->forms[x->n++] = j;
     x->n_launches += f->forms[j]->n_launches;
     x->n_buffers += f->forms[j]->partition->n_buffers + f->forms[j]->n_partials + 1;
     return true;
+}
+
+/* Makes form j again with the labels that passes added to those that are taken, where it has others in their place. */
+static void make_alike(struct fitter *f, int j) {
+    if (!f->made_at[j] || have_like_labels(f->wide, f->forms[j]->graph->kernel, f->k->n_axes)) return;
+    struct scheduled_graph *again = form_at(f, f->made_at[j]);
+    if (again && is_like(f->forms[j], again)) f->forms[j] = again;
 }
 
 /* What else was priced was so at the point of the form, which no receipt is of. */
@@ -560,7 +631,7 @@ static void forget_prices(struct scheduled_graph *c) {
 void partitions_find(struct cx *cx, struct kernel *k, const struct pipeline_options *o, struct form *form) {
     struct fitter *f = NEW(&cx->arena, struct fitter);
     void (*const on_stage)(void *, const char *, const char *, bool) = cx->on_stage;
-    *f = (struct fitter){.cx = cx, .k = k, .o = o};
+    *f = (struct fitter){.cx = cx, .k = k, .o = o, .wide = form->chosen->graph->kernel};
     find_labels(f);
     if (!f->n_labels || k->fuse == FUSE_NEVER) return;
     find_steps(f);
@@ -584,9 +655,11 @@ void partitions_find(struct cx *cx, struct kernel *k, const struct pipeline_opti
         }
         if (!best) break;
         is_tried[best] = true;
+        make_alike(f, best);
         if (may_join(f, &x, f->forms[best]) && add_partition(f, &x, nominal, best)) {
             f->forms[best]->next = form->chosen;
             form->chosen = f->forms[best];
+            if (form->chosen->graph->kernel->n_axes > f->wide->n_axes) f->wide = form->chosen->graph->kernel;
         }
     }
     for (int i = 0; i < x.n; i++) price_at(f, f->forms[x.forms[i]], nominal);

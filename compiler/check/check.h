@@ -10,6 +10,7 @@
 
 enum {
     MAX_AXES = 16,            /* labels a value may carry */
+    MAX_PAYS = 4,             /* conditions on what a pass did */
     MAX_ARGS = MAX_AXES + 2,  /* operands of a value: an access of every axis, its source and what lies outside */
 };
 
@@ -23,6 +24,7 @@ struct axis { /* a label of a kernel */
     int part_of;      /* of an operand of concat[P], P with its own extent: the axis P; else -1 */
     bool is_inner;    /* introduced in the body: no type of the signature declares it */
     bool is_local;    /* by a fn or for an operand of concat: its name says nothing elsewhere */
+    bool is_made;     /* by a pass */
 };
 
 /* any and all are max and min of conditions. ARGMAX, ARGMIN: the index (i64) of the first extreme along one axis, the
@@ -164,6 +166,9 @@ struct kernel {
     bool fast_math;
     int n_pins;
     struct pin *pins;
+    int n_cuts;             /* of a graph's kernel: contractions whose k was cut; */
+    int n_pays;
+    struct fx_expr pays[MAX_PAYS]; /* where that pays at extents of the launch */
     struct bounds *bounds;    /* of the checker: what it derived of the extents */
 };
 

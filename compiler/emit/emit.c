@@ -181,6 +181,25 @@ static void emit_parameter(struct buf *out, const struct scheduled_graph *c, con
     else buf_printf(out, "%.*s/* %s */", (int)(s.len - strlen(name)), s.s, name);
 }
 
+/* "FX_KNOWN(M_, 0, N_);": the extents that an entry takes, in order, 0 for those that it does not read; "" where it reads
+ * none. A launcher that knows them has them compiled in. */
+static const char *known_extents(
+    struct arena *a, const struct launch *phases, const struct plan_launch *d, const char *statements) {
+    struct buf s;
+    int n = 0, n_read = 0;
+    buf_init(&s, a);
+    buf_puts(&s, "  FX_KNOWN(");
+    for (int i = 0; i < d->n_args; i++) {
+        const char *name = emit_argument(phases, &d->args[i]);
+        if (d->args[i].kind != FX_ARG_EXTENT) continue;
+        const bool is_read = emit_has_word(statements, name);
+        buf_printf(&s, "%s%s", n++ ? ", " : "", is_read ? name : "0");
+        n_read += is_read;
+    }
+    buf_puts(&s, ");\n");
+    return n_read ? s.s : "";
+}
+
 static void emit_entry(struct buf *out, const struct scheduled_graph *c, const struct launch *phases,
     const bool *const *is_read, const struct plan_launch *d, int e) {
     const struct config *f = &phases->kernel->configs[e];
@@ -195,6 +214,7 @@ static void emit_entry(struct buf *out, const struct scheduled_graph *c, const s
         emit_call(&statements, c, &phases[i], is_read[i], &phases[i].kernel->configs[e], d->n > 1,
             maps_of(out->arena, phases, d, i));
     }
+    const char *known = known_extents(out->arena, phases, d, statements.s);
     buf_printf(out, "#if !defined(FX_ONLY) || FX_ONLY == %d\n", d->entries[e].number);
     buf_printf(out, "extern \"C\" __global__ void __launch_bounds__(%d, %d)\n%s(", f->block, f->min_blocks,
         d->entries[e].name);
@@ -204,7 +224,7 @@ static void emit_entry(struct buf *out, const struct scheduled_graph *c, const s
     }
     if (launch_takes_maps(phases, d->n, e))
         buf_printf(out, ", const __grid_constant__ fx_tensor_maps<%d> maps", d->n_maps);
-    buf_printf(out, ") {\n%s}\n#endif\n\n", statements.s);
+    buf_printf(out, ") {\n%s%s}\n#endif\n\n", known, statements.s);
 }
 
 /* ---- the header: how to launch what follows ---- */
@@ -344,7 +364,7 @@ static void put_partition(struct buf *out, const struct fx_kernel *k, int number
     if (k->n_partitions > 1 && number + 1 == k->n_partitions) buf_puts(out, "//   elsewhere:\n");
     else if (k->n_partitions > 1) {
         buf_puts(out, number ? "//   else where " : "//   where ");
-        plan_print_expr(out, k, &p.takes);
+        plan_print_where(out, k, &p.takes);
         buf_puts(out, ":\n");
     }
     for (int i = p.first_buffer; i < p.first_buffer + p.n_buffers; i++) {
@@ -366,6 +386,13 @@ static void put_contract(struct buf *out, const struct fx_kernel *k) {
         put_tensor(out, k, &k->params[i]);
     }
     buf_puts(out, ")\n");
+    for (int q = 0; q < k->n_equations; q++) {
+        const struct fx_extent *e = &k->extents[k->equations[q].extent];
+        if (!e->is_made || e->value >= 0) continue;
+        buf_printf(out, "//   %s = ", e->name);
+        plan_print_expr(out, k, &k->equations[q].value);
+        buf_putc(out, '\n');
+    }
     for (int i = 0; i < fx_partition_count(k); i++) put_partition(out, k, i);
 }
 

@@ -333,7 +333,7 @@ static void put_file(struct buf *out, const struct fx_image *images, int n, cons
 
 /* The first extent from e on that a launch is given; n_extents where there is no other. */
 static int open_extent(const struct fx_kernel *k, int e) {
-    while (e < k->n_extents && k->extents[e].value >= 0) e++;
+    while (e < k->n_extents && !host_c_is_given(&k->extents[e])) e++;
     return e;
 }
 
@@ -352,8 +352,8 @@ static bool same_shapes(const struct fx_kernel *x, const struct fx_kernel *y) {
     return true;
 }
 
-/* Whether two plans declare the same, for two architectures. Extents that schedules have made, of slices of k, are
- * fixed and given to nobody: each architecture has its own. */
+/* Whether two plans declare the same, for two architectures. Extents that passes have made, of slices of k, are
+ * given by nobody: each architecture has its own. */
 static bool go_together(const struct fx_plan *a, const struct fx_plan *b) {
     bool is_so = a->n_kernels == b->n_kernels && strcmp(a->arch, b->arch) != 0;
     for (int k = 0; is_so && k < a->n_kernels; k++) {

@@ -45,6 +45,8 @@ void host_c_put_functions(struct buf *out, const struct host_writer *w);
 /* What stands in a text between two marks, each a line; to NULL: to its end. */
 void host_c_put_part(struct buf *out, const char *text, const char *from, const char *to);
 void host_c_put_title(struct host_writer *w, const char *name);
+/* Whether a caller gives the extent: it is open, and the spec's own. */
+bool host_c_is_given(const struct fx_extent *e);
 /* Declares the extents the caller gives; `sep` stands before the first. Returns how many. */
 int host_c_put_extents(struct host_writer *w, const char *sep);
 /* Declares, behind a first parameter, the tensors, the scalars, the workspace, extents and strides; is_outer: pointers,

@@ -169,10 +169,12 @@ void host_c_put_title(struct host_writer *w, const char *name) {
     put_c(w, " */\n\n");
 }
 
+bool host_c_is_given(const struct fx_extent *e) { return e->value < 0 && !e->is_made; }
+
 int host_c_put_extents(struct host_writer *w, const char *sep) {
     int n = 0;
     for (int i = 0; i < w->k->n_extents; i++)
-        if (w->k->extents[i].value < 0) put_c(w, "%slong long %s", n++ ? ", " : sep, w->extents[i]);
+        if (host_c_is_given(&w->k->extents[i])) put_c(w, "%slong long %s", n++ ? ", " : sep, w->extents[i]);
     return n;
 }
 
@@ -182,14 +184,26 @@ bool host_c_is_known(const struct fx_expr *e) {
     return true;
 }
 
-/* A refusal when some extent is out of range; nothing where the spec fixes them all. */
+/* What the equation that gives extent e says; 0 where none does. */
+static const char *made_extent(struct host_writer *w, int e) {
+    for (int q = 0; q < w->k->n_equations; q++)
+        if (w->k->equations[q].extent == e) return host_c_value(w, &w->k->equations[q].value);
+    return "0";
+}
+
+/* A refusal when some extent is out of range; nothing where the spec fixes them all. Then those that no caller gives. */
 static void put_extent_check(struct host_writer *w, const char *result) {
     int n = 0;
     for (int i = 0; i < w->k->n_extents; i++) {
-        if (w->k->extents[i].value >= 0) continue;
+        if (!host_c_is_given(&w->k->extents[i])) continue;
         put_c(w, "%s!%s(%s)", n++ ? " || " : "    if (", host_c_call(w, "fx_is_extent"), w->extents[i]);
     }
     if (n) put_c(w, ") return %s;\n", result);
+    for (int i = 0; i < w->k->n_extents; i++) {
+        if (w->k->extents[i].value >= 0 || !w->k->extents[i].is_made) continue;
+        put_c(w, "    long long %s = %s;\n", w->extents[i], made_extent(w, i));
+        put_c(w, "    if (!%s(%s)) return %s;\n", host_c_call(w, "fx_is_extent"), w->extents[i], result);
+    }
 }
 
 static bool is_kept(const struct fx_kernel *k, int buffer) { return k->buffers[buffer].kind == FX_BUFFER_CONST; }
@@ -571,7 +585,7 @@ void host_c_put_launch(struct host_writer *w) {
 
 void host_c_put_given_extents(struct host_writer *w) {
     for (int i = 0; i < w->k->n_extents; i++)
-        if (w->k->extents[i].value < 0) put_c(w, ", %s", w->extents[i]);
+        if (host_c_is_given(&w->k->extents[i])) put_c(w, ", %s", w->extents[i]);
 }
 
 void host_c_put_given(struct host_writer *w) {

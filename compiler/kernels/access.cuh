@@ -4,6 +4,11 @@
 // FX_K_MAJOR, FX_MN_MAJOR, FX_STRIDED: how an operand of a contraction is stored: k contiguous, m or n contiguous, or neither
 enum { FX_K_MAJOR, FX_MN_MAJOR, FX_STRIDED };
 
+// FX_KNOWN: extents of an entry which whoever compiles it for a launch has set to numbers; by itself it does nothing
+#ifndef FX_KNOWN
+#define FX_KNOWN(...)
+#endif
+
 // fx_bf16: a bfloat16 as stored
 struct fx_bf16 {
   unsigned short bits;  // sign, 8 bits of exponent, 7 of mantissa

@@ -2,6 +2,7 @@
 #include "passes/build.h"
 
 #include <math.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "graph/tensor.h"
@@ -164,20 +165,18 @@ double build_tiles(const struct graph *g, const struct node *n, const struct con
 
 double build_odd_seconds(
     const struct graph *g, const struct node *n, const struct contraction *c, double *slices) {
-    /* Of the engine that takes any alignment; blocks an SM. */
-    enum { TILE = 64, FEW_ROWS = 16, BLOCKS = 2, LEAST_SLICE = 256 };
-    static const double BLOCK_SECONDS = 0.85e-6;   /* from asking for a block of k until it is multiplied, on an H100 */
+    enum { LEAST_SLICE = 256 };
     double sides[2] = {1, 1};
     for (int i = 0; i < n->n_axes; i++) {
         bool has_a = node_has_axis(c->a, n->axes[i]), has_b = node_has_axis(c->b, n->axes[i]);
         if (!has_a || !has_b) sides[has_b] *= nominal_size(g, &n->axes[i], 1);
     }
-    if (sides[0] <= FEW_ROWS || sides[1] <= FEW_ROWS) return 0;
-    double tiles = build_tiles(g, n, c, TILE);
+    if (sides[0] <= ODD_FEW_ROWS || sides[1] <= ODD_FEW_ROWS) return 0;
+    double tiles = build_tiles(g, n, c, ODD_TILE);
     double depth = nominal_size(g, n->reduced, n->n_reduced), most = floor(g->cx->arch->sms / tiles);
     *slices = depth / LEAST_SLICE < most ? depth / LEAST_SLICE : most;
     if (*slices < 1) *slices = 1;
-    return ceil(tiles / (BLOCKS * g->cx->arch->sms)) * ceil(depth / TILE) * BLOCK_SECONDS;
+    return ceil(tiles / (ODD_BLOCKS * g->cx->arch->sms)) * ceil(depth / ODD_TILE) * ODD_SECONDS;
 }
 
 int build_order(const struct graph *g, const struct node *n, int *order) {
@@ -225,9 +224,42 @@ int *count_readers(const struct graph *g) {
 int build_label(const struct graph *g, struct kernel *k, struct axis label) {
     struct axis *axes = NEW_ARRAY(&g->cx->arena, struct axis, k->n_axes + 1);
     memcpy(axes, k->axes, (size_t)k->n_axes * sizeof *axes);
+    label.is_made = true;
     axes[k->n_axes] = label;
     k->axes = axes;
     return k->n_axes++;
+}
+
+/* Whether label i of k was made so before: its name begins alike. */
+static bool is_made_so(const struct kernel *k, int i, const struct axis *label, const char *suffix,
+    const struct fx_expr *value) {
+    const struct axis *a = &k->axes[i];
+    const size_t n = label->name.len, m = strlen(suffix);
+    if (!a->is_made || a->extent != label->extent || a->name.len < n + m || memcmp(a->name.s, label->name.s, n) != 0 ||
+        memcmp(a->name.s + n, suffix, m) != 0 || (a->name.len > n + m && !isdigit((unsigned char)a->name.s[n + m])))
+        return false;
+    for (int q = 0; q < k->n_equations; q++)
+        if (k->equations[q].axis == i)
+            return k->equations[q].value.n == value->n &&
+                   memcmp(k->equations[q].value.terms, value->terms, (size_t)value->n * sizeof *value->terms) == 0;
+    return label->extent >= 0;
+}
+
+int build_made_label(const struct graph *g, struct kernel *k, struct axis label, const char *suffix,
+    struct fx_expr value, const char *text) {
+    struct arena *a = &g->cx->arena;
+    for (int i = 0; i < k->n_axes; i++)
+        if (is_made_so(k, i, &label, suffix, &value)) return i;
+    label.name = build_label_name(g, k, label.name, suffix);
+    label.part_of = -1, label.is_inner = true;
+    const int made = build_label(g, k, label);
+    if (label.extent >= 0 && !value.n) return made;
+    struct equation *equations = NEW_ARRAY(a, struct equation, k->n_equations + 1);
+    if (k->n_equations) memcpy(equations, k->equations, (size_t)k->n_equations * sizeof *equations);
+    equations[k->n_equations++] = (struct equation){.axis = made, .value = value, .span = label.span,
+        .text = arena_printf(a, NAME_FMT " = %s", NAME_ARG(label.name), text)};
+    k->equations = equations;
+    return made;
 }
 
 struct name build_label_name(const struct graph *g, const struct kernel *k, struct name n, const char *suffix) {

@@ -21,6 +21,10 @@ struct node *build_folded(struct graph *g, const struct node *n);
 
 /* Adds a label to the kernel of a new graph; its number. */
 int build_label(const struct graph *g, struct kernel *k, struct axis label);
+/* A label made of `whole` by a pass: its own name and `suffix`, fixed, or open and as long as `value` says, which `text`
+ * is for messages. The one that is so already, where the kernel has it; else a new one. */
+int build_made_label(const struct graph *g, struct kernel *k, struct axis label, const char *suffix,
+    struct fx_expr value, const char *text);
 /* A name made of n that no label has: hints and receipts tell labels apart by theirs. */
 struct name build_label_name(const struct graph *g, const struct kernel *k, struct name n, const char *suffix);
 
@@ -30,6 +34,10 @@ int build_order(const struct graph *g, const struct node *n, int *order);
 
 /* Tiles of so many rows and columns of contraction n. */
 double build_tiles(const struct graph *g, const struct node *n, const struct contraction *c, int tile);
+/* The engine that takes any alignment: its tiles, blocks an SM, up to how many rows another driver takes its place, and
+ * seconds from asking for a block of k until it is multiplied, on an H100. */
+enum { ODD_TILE = 64, ODD_BLOCKS = 2, ODD_FEW_ROWS = 16 };
+#define ODD_SECONDS 0.85e-6
 /* Seconds of contraction n of 16-bit floats whose rows lie anyhow: few tiles wait for memory at every block of k. 0: of
  * a few rows, which are read as fast so. *slices: in how many k may be cut for all multiprocessors to have one. */
 double build_odd_seconds(

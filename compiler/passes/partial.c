@@ -42,32 +42,18 @@ static void split_label(struct splitter *s, int axis, int size) {
     if (s->run[axis] >= 0) return;
     s->size[axis] = size;
     const struct axis whole = k->axes[axis];
-    struct axis run = {.name = build_label_name(s->g, s->kernel, whole.name, "_runs"),
-        .extent = whole.extent < 0 ? -1 : whole.extent / size + (whole.extent % size != 0),
-        .span = whole.span,
-        .part_of = -1,
-        .is_inner = true};
-    run.nominal = run.extent >= 0 ? (double)run.extent
-                                  : (double)(((int64_t)whole.nominal + size - 1) / size);
-    s->run[axis] = build_label(s->g, s->kernel, run);
-    s->inner[axis] = build_label(s->g, s->kernel,
-        (struct axis){.name = build_label_name(s->g, s->kernel, whole.name, "_run"),
-            .extent = size,
-            .nominal = size,
-            .span = whole.span,
-            .part_of = -1,
-            .is_inner = true});
-    struct equation *equations = NEW_ARRAY(a, struct equation, k->n_equations + 1);
+    struct axis run = {.name = whole.name,
+                    .extent = whole.extent < 0 ? -1 : whole.extent / size + (whole.extent % size != 0),
+                    .span = whole.span},
+                inner = {.name = whole.name, .extent = size, .nominal = size, .span = whole.span};
     struct fx_term *terms = NEW_ARRAY(a, struct fx_term, 3);
-    if (k->n_equations) memcpy(equations, k->equations, (size_t)k->n_equations * sizeof *equations);
     terms[0] = (struct fx_term){FX_T_EXTENT, axis}, terms[1] = (struct fx_term){FX_T_CONST, size},
     terms[2] = (struct fx_term){FX_T_CDIV, 0};
-    equations[k->n_equations++] = (struct equation){.axis = s->run[axis],
-        .value = {3, terms},
-        .span = whole.span,
-        .text = arena_printf(
-            a, NAME_FMT " = ceil(" NAME_FMT " / %d)", NAME_ARG(run.name), NAME_ARG(whole.name), size)};
-    k->equations = equations;
+    run.nominal = run.extent >= 0 ? (double)run.extent
+                                  : (double)(((int64_t)whole.nominal + size - 1) / size);
+    s->run[axis] = build_made_label(s->g, k, run, "_runs", (struct fx_expr){3, terms},
+        arena_printf(a, "ceil(" NAME_FMT " / %d)", NAME_ARG(whole.name), size));
+    s->inner[axis] = build_made_label(s->g, k, inner, "_run", (struct fx_expr){0}, "");
 }
 
 /* ---- rewriting ---- */

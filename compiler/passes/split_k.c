@@ -3,10 +3,11 @@
  * In: a graph. Out: one in which sum[K](a * b) has become sum[S](sum[I](a[K: n * S + I] * b[K: n * S + I])), S and I
  * new labels of the kernel, for a contraction that takes a quarter less time so at nominal extents: one whose tiles
  * leave most multiprocessors idle, also where clusters of blocks share out the k of a tile. S is then one more batch
- * axis: slices run beside each other, and what adds them up does the epilogue. K has a fixed extent. Slices are as long
- * as one another, if they can be; else, where all extents are fixed, the last one is shorter, and a and b, which then
- * have to lie in memory, are read as 0 behind the end of K. Terms are added in another order, as in
- * any sum. Where the kernel says how many GPU kernels it wants, the slices and their sum are phases of one, or the form
+ * axis: slices run beside each other, and what adds them up does the epilogue. Slices are as long as one another, if they
+ * can be; else the last one is shorter, and a and b, which then have to lie in memory, are read as 0 behind the end of K.
+ * Where an extent is open, the launch has the number of slices: labels whose equations say what keeps all
+ * multiprocessors busy, and, of factors that are computed, what divides K. Terms are added in another order, as in any
+ * sum. Where the kernel says how many GPU kernels it wants, the slices and their sum are phases of one, or the form
  * without slices is taken (form.c). Not where every contraction is to be by itself, and not where a factor is made of
  * another product of matrices: that may be a chain, which is one kernel, nor where one is packed along K: fields would
  * be read one by one. A factor made of a mean is cut as any other. */
@@ -16,13 +17,9 @@
 #include "graph/tensor.h"
 #include "passes/build.h"
 #include "passes/passes.h"
+#include "passes/split_k.h"
 
-enum {
-    SLICE_STEP = 64, /* k of a slice is a multiple of it; of OUTER_STEP where k has other labels */
-    OUTER_STEP = 16,
-    LEAST_SLICE = 256, /* k of a slice, all labels together */
-    MOST_SPLIT = 4     /* contractions of a kernel */
-};
+enum { MOST_SPLIT = MAX_PAYS }; /* contractions of a kernel */
 
 struct slicer {
     const struct graph *g;
@@ -33,13 +30,11 @@ struct slicer {
 
 /* ---- whether, and how ---- */
 
-/* What a multiprocessor multiplies in a cycle, about; what adding the slices up costs beside its bytes; what it has to
- * come to of the time of the whole. */
+/* What a multiprocessor multiplies in a cycle, about. */
 static double flops_a_cycle(const struct graph *g, const struct node *n, enum fx_dtype factor) {
     if (fx_dtype_bits(factor) <= 16) return g->cx->arch->has_wgmma ? 2700 : 1500;
     return n->may_tf32 ? 800 : fx_dtype_bits(n->dtype) == 64 ? 60 : 230;
 }
-static const double JOIN_SECONDS = 4e-6, WORTH = 0.75, EXCHANGE_SECONDS = 2e-6; /* of clusters */
 
 static enum fx_dtype stored_dtype(const struct graph *g, const struct node *n) {
     while (n->kind == N_CAST || n->kind == N_ACCESS) n = n->args[0];
@@ -64,14 +59,11 @@ static bool reads_fields(const struct graph *g, const struct node *n, int k) {
     return false;
 }
 
-/* The reduced label that is cut: the longest of fixed extent. Labels that depend on open ones would be arguments of
- * every launcher. */
+/* The reduced label that is cut: the longest. */
 static int longest(const struct graph *g, const struct node *n) {
     int best = -1;
-    for (int i = 0; i < n->n_reduced; i++) {
-        int64_t extent = g->kernel->axes[n->reduced[i]].extent;
-        if (extent > 0 && (best < 0 || extent > g->kernel->axes[best].extent)) best = n->reduced[i];
-    }
+    for (int i = 0; i < n->n_reduced; i++)
+        if (best < 0 || nominal_size(g, &n->reduced[i], 1) > nominal_size(g, &best, 1)) best = n->reduced[i];
     return best;
 }
 
@@ -87,16 +79,15 @@ static double extent_of(
     return size;
 }
 
+const struct split_tile split_tiles[N_TILES] = {{128, 128, 1}, {64, 128, 0.8}, {64, 64, 0.55}};
+
 /* Seconds of a product of so many batches, by the tile that suits it best; `rate` is that of the largest. Clusters may
  * share out the k of a tile. */
 static double product_seconds(const struct arch *m, double rows, double cols, double batches, double depth, double rate,
     bool has_clusters) {
-    static const struct {
-        int rows, cols;
-        double rate; /* of the largest's */
-    } tiles[] = {{128, 128, 1}, {64, 128, 0.8}, {64, 64, 0.55}};
+    const struct split_tile *tiles = split_tiles;
     double least = 0;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < N_TILES; i++) {
         double n = batches * up(rows, tiles[i].rows) * up(cols, tiles[i].cols),
                seconds = up(n, m->sms) * 2.0 * tiles[i].rows * tiles[i].cols * depth / (rate * tiles[i].rate) /
                          m->cycles;
@@ -111,27 +102,16 @@ static double product_seconds(const struct arch *m, double rows, double cols, do
 /* Seconds of a product with so few rows that the skinny driver takes it, which reads the other factor once: by its
  * bytes, of which an SM reads no more than it can, and waits for. NEVER where it does not take it. */
 static const double NEVER = 1e30;
-static const double ALONE = 2.5; /* times its share of the bandwidth that an SM reads where others are idle */
-static const double ROUND_SECONDS = 0.9e-6; /* what a block of it waits for ROUND of its k */
-enum { TILE = 128, FEW_TILE = 16, ROUND = 2048 };
-static int few_rows(int bits) { return bits <= 16 ? 16 : bits <= 32 ? 8 : 4; }
-/* Tiles of the skinny driver that read as fast as the memory can. */
-static double busy_tiles(const struct arch *m) { return floor(m->sms / ALONE); }
+int split_few_rows(int bits) { return bits <= 16 ? 16 : bits <= 32 ? 8 : 4; }
+double split_busy_tiles(const struct arch *m) { return floor(m->sms / ALONE); }
 
 static double skinny_seconds(const struct arch *m, double rows, double cols, double batches, double depth, int bits) {
     double tiles = batches * up(cols, FEW_TILE), busy = tiles * ALONE / m->sms;
-    if (rows > few_rows(bits)) return NEVER;
+    if (rows > split_few_rows(bits)) return NEVER;
     double reading = batches * cols * depth * bits / 8 / m->copied / (busy < 1 ? busy : 1),
            waiting = depth / ROUND * ROUND_SECONDS;
     return reading > waiting ? reading : waiting;
 }
-
-struct slices { /* how a contraction is cut */
-    int k; /* the label */
-    int number, length;
-    bool is_even; /* else the last one is shorter */
-    struct contraction of;
-};
 
 /* What lies in memory with label k as one of its own. */
 static bool is_plain(const struct graph *g, const struct node *n, int k) {
@@ -142,8 +122,8 @@ static bool is_plain(const struct graph *g, const struct node *n, int k) {
 /* Slices for every multiprocessor to have one, of so many rows and columns; of few rows as many as keep the memory
  * busy. */
 static double wanted_slices(const struct arch *m, double rows, double cols, double batches, double depth, int bits) {
-    double tiles = rows <= few_rows(bits) ? up(cols, FEW_TILE) : up(rows, TILE) * up(cols, TILE),
-           wanted = floor((rows <= few_rows(bits) ? busy_tiles(m) : m->sms) / (batches * tiles)),
+    double tiles = rows <= split_few_rows(bits) ? up(cols, FEW_TILE) : up(rows, TILE) * up(cols, TILE),
+           wanted = floor((rows <= split_few_rows(bits) ? split_busy_tiles(m) : m->sms) / (batches * tiles)),
            most = floor(depth / LEAST_SLICE);
     wanted = wanted < most ? wanted : most;
     return wanted > 1 ? up(depth, SLICE_STEP * (int)up(up(depth, (int)wanted), SLICE_STEP)) : 1;
@@ -171,9 +151,22 @@ static bool stores_odd_rows(const struct graph *g, const struct node *n) {
     return false;
 }
 
-/* Whether n has one reduced label, and all its labels have fixed extents. */
+/* The last label of the output with the labels of contraction n, and how many elements are 16 bytes; -1: there is none. */
+static int stored_label(const struct graph *g, const struct node *n, int *chunk) {
+    for (int i = 0; i < g->kernel->n_params; i++) {
+        const struct param *p = &g->kernel->params[i];
+        if (!p->is_output || !p->n_axes || !nodes_same_axes(p->axes, p->n_axes, n->axes, n->n_axes)) continue;
+        *chunk = 128 / fx_dtype_bits(p->dtype);
+        return p->axes[p->n_axes - 1];
+    }
+    return -1;
+}
+
+/* Whether all labels of n have fixed extents, those it sums over among them. */
 static bool are_fixed(const struct graph *g, const struct node *n) {
-    return node_has_fixed_extents(g, n) && n->n_reduced == 1 && g->kernel->axes[n->reduced[0]].extent >= 0;
+    for (int i = 0; i < n->n_reduced; i++)
+        if (g->kernel->axes[n->reduced[i]].extent < 0) return false;
+    return node_has_fixed_extents(g, n);
 }
 
 /* Whether contraction n is cut, and how. */
@@ -185,6 +178,7 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
     const int k = longest(g, n);
     if (k < 0 || reads_fields(g, c.a, k) || reads_fields(g, c.b, k)) return false;
     *out = (struct slices){.k = k, .of = c};
+    out->stored = stored_label(g, n, &out->chunk);
     double a = extent_of(g, n, c.a, c.b), b = extent_of(g, n, c.b, c.a), elements = nominal_size(g, n->axes, n->n_axes),
            rows = a < b ? a : b, cols = a < b ? b : a, batches = elements / (a * b),
            depth = nominal_size(g, n->reduced, n->n_reduced);
@@ -203,12 +197,16 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
     int64_t extent = g->kernel->axes[k].extent;
     /* beside other labels of k a slice may have few elements of this one, but not of those that tensor maps bring */
     const int step = n->n_reduced > 1 && !by_maps ? OUTER_STEP : SLICE_STEP;
-    const bool may_be_uneven = are_fixed(g, n) && is_plain(g, c.a, k) && is_plain(g, c.b, k);
-    const double uneven = may_be_uneven ? wanted_slices(m, rows, cols, batches, depth, bits) : 0;
+    const bool is_open = !are_fixed(g, n);
+    const bool are_plain = n->n_reduced == 1 && is_plain(g, c.a, k) && is_plain(g, c.b, k);
+    const double wanted = wanted_slices(m, rows, cols, batches, depth, bits);
+    /* where the launch knows extents, factors that are read as they lie may be cut anywhere, others in equal slices */
+    const double uneven = are_plain ? wanted : 0,
+                 even = is_open && !are_plain && !by_maps ? split_even((int64_t)nominal_size(g, &k, 1), wanted) : 0;
     bool is_cut = false;
     for (int d = 2; d <= m->sms && depth / d >= LEAST_SLICE; d++) {
         bool is_even = extent % d == 0 && extent / d % step == 0;
-        if (!is_even && d != uneven) continue;
+        if (!is_even && d != uneven && d != even) continue;
         double product = product_seconds(m, rows, cols, batches * d, depth / d, rate, false),
                sliced = skinny_seconds(m, rows, cols, batches * d, depth / d, bits);
         if (odd / fmin(d, most) > product) product = odd / fmin(d, most); /* there are SMs for so many slices */
@@ -216,8 +214,10 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
                          2.0 * d * elements * fx_dtype_bits(n->dtype) / 8 / m->copied;
         if (seconds >= best) continue;
         best = seconds, is_cut = true;
-        out->number = d, out->is_even = is_even;
-        out->length = is_even ? (int)(extent / d) : SLICE_STEP * (int)up(up(depth, d), SLICE_STEP);
+        out->number = d, out->is_even = is_even || d == even, out->is_open = is_open && !is_even;
+        out->most = (int)wanted, out->bits = bits, out->rate = rate, out->has_clusters = has_clusters;
+        out->length = out->is_even ? (int)(nominal_size(g, &k, 1) / d)
+                                   : SLICE_STEP * (int)up(up(depth, d), SLICE_STEP);
     }
     return is_cut;
 }
@@ -225,19 +225,17 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
 /* ---- rewriting ---- */
 
 /* Gives the kernel the labels of a cut: the number of a slice, and a place within it. */
-static void add_labels(struct slicer *s, const struct slices *of, int *number, int *place) {
+static void add_labels(struct slicer *s, const struct node *n, const struct slices *of, int *number, int *place) {
     const struct axis whole = s->kernel->axes[of->k];
-    struct axis slices = {.name = build_label_name(s->g, s->kernel, whole.name, "_slices"),
-                    .extent = of->number,
-                    .nominal = of->number,
-                    .span = whole.span,
-                    .part_of = -1,
-                    .is_inner = true},
-                slice = slices;
-    slice.name = build_label_name(s->g, s->kernel, whole.name, "_slice");
-    slice.extent = of->length, slice.nominal = of->length;
-    *number = build_label(s->g, s->kernel, slices);
-    *place = build_label(s->g, s->kernel, slice);
+    const struct fx_expr fixed = {0};
+    struct axis label = {.name = whole.name, .extent = of->number, .nominal = of->number, .span = whole.span};
+    if (of->is_open) {
+        split_open_labels(s->g, s->kernel, n, of, number, place);
+        return;
+    }
+    *number = build_made_label(s->g, s->kernel, label, "_slices", fixed, "");
+    label.extent = of->length, label.nominal = of->length;
+    *place = build_made_label(s->g, s->kernel, label, "_slice", fixed, "");
 }
 
 /* f at a place of a slice; 0 behind the end of the label that is cut. */
@@ -265,8 +263,8 @@ static struct node *cut(void *state, struct graph *out, const struct node *old, 
     if (s->n_split == MOST_SPLIT || s->kernel->n_axes + 2 > FX_MAX_EXTENTS || old->kind != N_REDUCE ||
         old->args[0]->n_axes >= MAX_AXES || !find_slices(s, old, &of))
         return graph_add(out, n);
-    s->n_split++;
-    add_labels(s, &of, &number, &place);
+    s->n_split++, s->kernel->n_cuts++;
+    add_labels(s, old, &of, &number, &place);
     struct node slice_sum = *n;
     slice_sum.name = (struct name){0};
     slice_sum.args[0] = of.is_even ? slice_of(out, n->args[0], &of, number, place, n)

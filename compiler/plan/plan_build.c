@@ -331,7 +331,8 @@ static struct fx_kernel build_signature(struct cx *cx, const struct kernel *k) {
     struct fx_equation *equations = NEW_ARRAY(a, struct fx_equation, k->n_equations + 1);
     struct fx_check *checks = NEW_ARRAY(a, struct fx_check, k->n_requirements + 1);
     for (int i = 0; i < k->n_axes; i++)
-        extents[i] = (struct fx_extent){arena_strndup(a, k->axes[i].name.s, k->axes[i].name.len), k->axes[i].extent};
+        extents[i] = (struct fx_extent){
+            arena_strndup(a, k->axes[i].name.s, k->axes[i].name.len), k->axes[i].extent, k->axes[i].is_made};
     for (int i = 0; i < k->n_params; i++) params[i] = build_param(cx, &k->params[i]);
     for (int i = 0; i < k->n_equations; i++)
         equations[i] = (struct fx_equation){k->equations[i].axis, k->equations[i].value, k->equations[i].text};

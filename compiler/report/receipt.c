@@ -427,7 +427,7 @@ static void add_partitions(struct facts *f, int kernel) {
         const struct fx_partition *p = &r->kernel->partitions[i];
         struct buf where;
         buf_init(&where, f->a);
-        plan_print_expr(&where, r->kernel, &p->takes);
+        plan_print_where(&where, r->kernel, &p->takes);
         PUSH(f->a, r->partitions, r->n_partitions) = (struct receipt_partition){.name = p->name,
             .where = i + 1 < r->kernel->n_partitions ? where.s : NULL,
             .n_launches = launches_each_time(f->unit->kernels[f->unit->first[kernel] + i]),

@@ -12,6 +12,7 @@
  * once a tile, it is read as the plain product's is. */
 #include <string.h>
 
+#include "graph/terms.h"
 #include "schedule/chain_program.h"
 #include "schedule/row_program.h"
 #include "schedule/wgmma.h"
@@ -47,6 +48,43 @@ static const struct buffer *first_large(const struct scheduled_graph *c, int fir
         }
     }
     return NULL;
+}
+
+static void push_bytes(struct terms *x, const struct kernel *k, const struct tensor *t) {
+    terms_size(x, k, t->axes, t->n_axes);
+    terms_constant(x, tensor_bits(t));
+    terms_op(x, FX_T_MUL);
+    terms_constant(x, 8);
+    terms_op(x, FX_T_DIV);
+}
+
+struct fx_expr phases_are_small(struct arena *a, const struct scheduled_graph *c) {
+    const struct kernel *k = c->graph->kernel;
+    struct terms all = {.a = a}, x = {.a = a};
+    int n = 0;
+    for (int i = 0; i < k->n_params; i++) {
+        struct tensor t = tensor_of_param(c->graph, i);
+        if (k->params[i].is_scalar) continue;
+        push_bytes(&all, k, &t);
+        if (n++) terms_op(&all, FX_T_ADD);
+    }
+    n = 0;
+    for (int l = 0; l < c->n_launches; l++)
+        for (int i = c->launches[l].first; i + 1 < c->launches[l].first + c->launches[l].n; i++)
+            for (int s = 0; s < c->kernels[i].group->n_stores; s++) {
+                const int from = x.n;
+                struct tensor t = tensor_of_store(c->graph, c->partition, &c->kernels[i].group->stores[s]);
+                if (t.buffer < 0) continue;
+                push_bytes(&x, k, &t);
+                for (int j = 0; j < all.n; j++) terms_push(&x, all.t[j].op, all.t[j].v);
+                terms_constant(&x, SIDE_SHARE);
+                terms_op(&x, FX_T_DIV);
+                terms_constant(&x, SIDE_BYTES);
+                terms_op(&x, FX_T_MAX);
+                terms_op(&x, FX_T_LE);
+                terms_also(&x, &n, from);
+            }
+    return terms_done(&x);
 }
 
 /* ---- configurations ---- */

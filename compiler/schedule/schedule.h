@@ -263,6 +263,8 @@ void drop_impossible(struct cx *cx, const struct scheduled_graph *c, struct sche
 /* phases.c: joins launches into one of several phases, as long as there are more than `most` and only side products are
  * handed over. */
 void phases_join(struct cx *cx, struct scheduled_graph *c, int most);
+/* Where what the phases of every launch hand over is small, as phases_join has it at nominal extents. */
+struct fx_expr phases_are_small(struct arena *a, const struct scheduled_graph *c);
 /* Joins neighbouring launches that store factors in parts: they wait for nothing. Returns how many fewer there are. */
 int phases_join_copies(struct cx *cx, struct scheduled_graph *c);
 /* The kernel of launch j whose configurations those of the others follow. */

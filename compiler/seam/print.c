@@ -162,6 +162,23 @@ static void print_launch(struct buf *out, const struct fx_kernel *k, const struc
     }
 }
 
+void plan_print_where(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e) {
+    enum { MOST = 80 };
+    const char *separator = "";
+    if (e->n <= MOST) {
+        plan_print_expr(out, k, e);
+        return;
+    }
+    buf_puts(out, "slices pay, by times of ");
+    for (int i = 0; i < k->n_extents; i++) {
+        bool stands = false;
+        for (int t = 0; t < e->n; t++) stands |= e->terms[t].op == FX_T_EXTENT && e->terms[t].v == i;
+        if (!stands || k->extents[i].is_made) continue;
+        buf_printf(out, "%s%s", separator, k->extents[i].name);
+        separator = ", ";
+    }
+}
+
 static void print_partition(struct buf *out, const struct fx_kernel *k, int number) {
     const struct fx_partition p = fx_get_partition(k, number);
     if (k->n_partitions > 1) {

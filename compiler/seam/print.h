@@ -12,6 +12,8 @@ const char *plan_param_role(const struct fx_param *p);
 const char *plan_arg_name(struct arena *arena, const struct fx_kernel *k, const struct fx_arg *a);
 /* An expression in infix form over the kernel's extents. */
 void plan_print_expr(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e);
+/* A condition for people; one of many terms, which compares times, in words. */
+void plan_print_where(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e);
 /* A tensor map in one line: what it lies in, extents and strides in elements, the contiguous axis first, and its box.
  */
 void plan_print_map(struct buf *out, const struct fx_kernel *k, const struct fx_map *m);

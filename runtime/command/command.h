@@ -224,8 +224,8 @@ struct fx_env job_env(const struct job *job);
 struct fx_partition job_partition(const struct job *job); /* the one that a launch takes */
 /* Floating-point operations and bytes of its launches; INT64_MAX for what overflows. */
 void job_work(const struct job *job, int64_t *flops, int64_t *bytes);
-/* Whether an extent before it has the name: this one is of a part that concat joins, and follows from equations. */
-bool job_is_of_a_part(const struct fx_kernel *k, int extent);
+/* Whether no one gives it: a pass made it, or it is of a part that concat joins, and has the name of one before it. */
+bool job_is_derived(const struct fx_kernel *k, int extent);
 /* "f32[2,13]" */
 void print_type(FILE *to, enum fx_dtype t, int rank, const int64_t *extents);
 

@@ -98,7 +98,7 @@ static fx_status prepare(struct gpu *gpu) {
     if (!hints) return complain(FX_ERR_NOMEM, "out of memory");
     int n = 0;
     for (int i = 0; i < k->n_extents; i++)
-        if (!job_is_of_a_part(k, i)) hints[n++] = (struct fx_hint){k->extents[i].name, job->extents[i]};
+        if (!job_is_derived(k, i)) hints[n++] = (struct fx_hint){k->extents[i].name, job->extents[i]};
     fx_status status = fx_prepare(job->context, fx_get_plan(job->compilation), k->name, hints, n, &gpu->prepared);
     free(hints);
     return status == FX_OK ? FX_OK : gpu_failed(status, "cannot prepare the kernel");

@@ -167,7 +167,8 @@ static fx_status open_source(const struct job *job, const struct argument *a, st
 
 /* ---- extents ---- */
 
-bool job_is_of_a_part(const struct fx_kernel *k, int extent) {
+bool job_is_derived(const struct fx_kernel *k, int extent) {
+    if (k->extents[extent].is_made) return true;
     for (int e = 0; e < extent; e++)
         if (strcmp(k->extents[e].name, k->extents[extent].name) == 0) return true;
     return false;
@@ -179,7 +180,7 @@ static fx_status bind_block(struct job *job) {
     for (int e = 0; e < job->kernel->n_extents; e++) {
         const char *label = job->kernel->extents[e].name, *value = find_pair(r->extents, r->n_extents, label);
         long long v = value ? strtoll(value, NULL, 10) : -1;
-        if (!value || job_is_of_a_part(job->kernel, e)) continue;
+        if (!value || job_is_derived(job->kernel, e)) continue;
         if (job->extents[e] >= 0 && job->extents[e] != v)
             return complain(FX_ERR_USAGE, "%s is %lld in the block on line %d, and kernel %s as compiled has %s=%lld",
                 label, v, r->block->line, job->kernel->name, label, (long long)job->extents[e]);

@@ -9,7 +9,7 @@ enum { SCHEMA_VERSION = 1 };
 void print_extents(FILE *to, const struct job *job, const char *separator) {
     const char *before = "";
     for (int i = 0; i < job->kernel->n_extents; i++) {
-        if (job_is_of_a_part(job->kernel, i)) continue;
+        if (job_is_derived(job->kernel, i)) continue;
         fprintf(to, "%s%s=%lld", before, job->kernel->extents[i].name, (long long)job->extents[i]);
         before = separator;
     }
@@ -159,7 +159,7 @@ static fx_status print_json(const struct tuning *t) {
     json_member_text(&j, "device", device_of(t));
     json_open_object(&j, "extents");
     for (int i = 0; i < t->job->kernel->n_extents; i++)
-        if (!job_is_of_a_part(t->job->kernel, i))
+        if (!job_is_derived(t->job->kernel, i))
             json_member_int(&j, t->job->kernel->extents[i].name, t->job->extents[i]);
     json_close(&j, '}');
     json_member_real(&j, "seconds", t->seconds);

@@ -63,6 +63,15 @@ static fx_status no_variant(const fx_prepared *p, int i) {
     return error_set(FX_ERR_USAGE, "kernel %s: no variant of %s takes these arguments", p->kernel->name, l->name);
 }
 
+/* The entry of a variant: with the extents compiled in where it has one of these, unless that spills. */
+static const struct module_entry *entry_of(const fx_prepared *p, int i, int v, const struct fx_env *env) {
+    const struct module_entry *known = p->stages[i].known[v];
+    const size_t n_bytes = (size_t)p->kernel->n_extents * sizeof *env->extents;
+    const bool fits = known && known->function && memcmp(env->extents, p->extents, n_bytes) == 0 &&
+                      !fx_is_passed_over(&p->kernel->launches[i], v, &known->resources);
+    return fits ? known : p->stages[i].entries[v];
+}
+
 static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *env, struct ready *out) {
     const struct fx_launch *l = &p->kernel->launches[i];
     int64_t grid, shared, cluster = 1;
@@ -76,7 +85,7 @@ static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *en
             p->kernel->name, l->name, p->ctx->max_shared, p->ctx->name);
     if (variant->cluster.n && (!fx_expr_eval(&variant->cluster, env, &cluster) || cluster < 1 || grid % cluster))
         return error_set(FX_ERR_INTERNAL, "kernel %s: %s has no such clusters", p->kernel->name, l->name);
-    const struct module_entry *e = p->stages[i].entries[v];
+    const struct module_entry *e = entry_of(p, i, v, env);
     int64_t resident = (int64_t)e->resident * p->ctx->sm_count;
     if (l->is_cooperative && grid > resident) grid = resident;
     *out = (struct ready){.takes_maps = variant->takes_maps,

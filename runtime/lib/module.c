@@ -64,6 +64,7 @@ struct module_entry *program_entry(fx_context *ctx, struct compiled_program *p, 
     while (e && (e->number != number || strcmp(e->name, name) != 0)) e = e->next;
     if (!e && (e = new_entry(name, number))) {
         e->next = p->entries;
+        e->program = p;
         p->entries = e;
     }
     pthread_mutex_unlock(&ctx->lock);
@@ -253,16 +254,15 @@ static fx_status publish(fx_context *ctx, struct batch *b) {
     return status;
 }
 
-fx_status entries_load(
-    fx_context *ctx, const struct compiled_program *p, const struct want *wants, int n, const char *file) {
+fx_status entries_load(fx_context *ctx, const struct want *wants, int n, const char *file) {
     fx_status status = FX_OK;
     struct batch b = {.tasks = calloc((size_t)n + 1, sizeof *b.tasks)};
     if (!b.tasks) return error_nomem();
     while (status == FX_OK && (b.n = claim(ctx, wants, n, b.tasks)) > 0) {
         for (int i = 0; i < b.n; i++)
-            b.tasks[i].compile = (struct compile){.source = p->source,
+            b.tasks[i].compile = (struct compile){.source = b.tasks[i].want->entry->program->source,
                 .file = file,
-                .arch = p->arch,
+                .arch = b.tasks[i].want->entry->program->arch,
                 .only = b.tasks[i].want->entry->number,
                 .entry = b.tasks[i].want->entry->name};
         tasks_compile(b.tasks, b.n, true);

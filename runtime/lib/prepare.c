@@ -141,6 +141,56 @@ static fx_status open_variants(fx_prepared *p, int i) {
     return FX_OK;
 }
 
+/* The source with the extents that launch l takes set to numbers: its entries say which, in the order of its arguments.
+ * malloc'ed; "" where it takes none, NULL when out of memory. */
+static char *known_source(const fx_prepared *p, const struct fx_launch *l) {
+    char *text = NULL;
+    size_t size;
+    int n = 0;
+    for (int a = 0; a < l->n_args; a++) n += l->args[a].kind == FX_ARG_EXTENT;
+    if (!n) return strdup("");
+    FILE *to = open_memstream(&text, &size);
+    if (!to) return NULL;
+    fputs("static __device__ __forceinline__ void fx_known(long long &e, long long v) { e = v; }\n"
+          "static __device__ __forceinline__ void fx_known(int, long long) {}\n#define FX_KNOWN(", to);
+    for (int i = 0; i < n; i++) fprintf(to, "%se%d", i ? ", " : "", i);
+    fputs(")", to);
+    for (int a = 0, i = 0; a < l->n_args; a++)
+        if (l->args[a].kind == FX_ARG_EXTENT)
+            fprintf(to, "%sfx_known(e%d, %lldll)", i ? ", " : " ", i, (long long)p->extents[l->args[a].index]), i++;
+    fprintf(to, "\n#line 1\n%s", p->program->source);
+    const bool is_whole = !ferror(to);
+    if (fclose(to) == 0 && is_whole) return text;
+    free(text);
+    return NULL;
+}
+
+/* Adds variant v of launch i with the hinted extents compiled in, where that is another entry and not opened yet: the
+ * emulator gains nothing by it. */
+static fx_status want_known(fx_prepared *p, int i, int v, struct want *wants, int *n) {
+    const struct fx_launch *l = &p->kernel->launches[i];
+    struct stage *s = &p->stages[i];
+    if (!*p->hinted || v < 0 || s->known[v] || stand_in_get()) return FX_OK;
+    char *source = known_source(p, l);
+    struct compiled_program *program = source && *source ? program_open(p->ctx, source, p->program->arch) : NULL;
+    const bool is_none = source && !*source;
+    free(source);
+    if (is_none) return FX_OK;
+    if (program) s->known[v] = program_entry(p->ctx, program, l->variants[v].entry, l->variants[v].number);
+    if (!s->known[v]) return error_nomem();
+    wants[(*n)++] = want_of(l, &l->variants[v], s->known[v]);
+    return FX_OK;
+}
+
+/* The variant of launch i that well aligned arguments of the hinted extents take. */
+static int hinted_variant(const fx_prepared *p, int i) {
+    int64_t strides[FX_MAX_STRIDES];
+    const struct fx_env env = {.extents = p->extents, .sm_count = p->ctx->sm_count, .strides = strides};
+    fx_row_major_strides(p->kernel, p->extents, strides);
+    const int v = tuned_variant(p, i, &env);
+    return v >= 0 ? v : stage_choose(&p->stages[i], &p->kernel->launches[i], &env);
+}
+
 /* Adds those of launch i that can be chosen and are not compiled yet. */
 static void want_variants(
     const fx_prepared *p, int i, const int64_t *extents, bool *wanted, struct want *wants, int *n) {
@@ -177,7 +227,9 @@ static fx_status load_rounds(
     for (int n = 1; status == FX_OK && n > 0;) {
         n = 0;
         for (int i = r.from; i < r.to; i++) want_variants(p, i, extents, wanted, wants, &n);
-        if (n) status = entries_load(p->ctx, p->program, wants, n, file);
+        for (int i = r.from; status == FX_OK && *p->hinted && i < r.to; i++)
+            status = want_known(p, i, hinted_variant(p, i), wants, &n);
+        if (n && status == FX_OK) status = entries_load(p->ctx, wants, n, file);
         for (int i = r.from; status == FX_OK && i < r.to; i++)
             if (!settle_variants(p, i, wants, n, n == 0))
                 return error_set(FX_ERR_USAGE, "launch %s of kernel %s has no variant for %s%s%s", k->launches[i].name,
@@ -192,7 +244,7 @@ static fx_status load_variants(fx_prepared *p, int partition) {
     const struct launch_range r = launches_of(k, partition);
     int n_variants = 0;
     for (int i = r.from; i < r.to; i++) n_variants += k->launches[i].n_variants;
-    struct want *wants = calloc((size_t)n_variants + 1, sizeof *wants);
+    struct want *wants = calloc(2 * (size_t)n_variants + 1, sizeof *wants); /* each may be wanted twice */
     bool *wanted = calloc((size_t)n_variants + 1, sizeof *wanted);
     fx_status status = wants && wanted ? FX_OK : error_nomem();
     for (int i = r.from; status == FX_OK && i < r.to; i++) status = open_variants(p, i);
@@ -226,7 +278,8 @@ static fx_status open_stages(fx_prepared *p) {
         size_t n = (size_t)p->kernel->launches[i].n_variants + 1;
         p->stages[i].entries = calloc(n, sizeof *p->stages[i].entries);
         p->stages[i].compiled = calloc(n, sizeof *p->stages[i].compiled);
-        if (!p->stages[i].entries || !p->stages[i].compiled) return error_nomem();
+        p->stages[i].known = calloc(n, sizeof *p->stages[i].known);
+        if (!p->stages[i].entries || !p->stages[i].compiled || !p->stages[i].known) return error_nomem();
     }
     return FX_OK;
 }
@@ -284,6 +337,7 @@ void fx_prepared_release(fx_prepared *p) {
     for (int i = 0; p->stages && i < p->kernel->n_launches; i++) {
         free(p->stages[i].entries);
         free(p->stages[i].compiled);
+        free(p->stages[i].known);
     }
     free(p->stages);
     free(p->is_loaded);
@@ -336,10 +390,10 @@ fx_status prepared_load(fx_prepared *p, const bool *wanted) {
     char file[128];
     snprintf(file, sizeof file, "%s.cu", k->name);
     for (int i = 0; i < k->n_launches; i++) n_variants += k->launches[i].n_variants;
-    struct want *wants = calloc((size_t)n_variants + 1, sizeof *wants);
+    struct want *wants = calloc(2 * (size_t)n_variants + 1, sizeof *wants);
     fx_status status = wants ? FX_OK : error_nomem();
     for (int pass = 0; status == FX_OK && pass < 2; pass++) {
-        if (pass) status = entries_load(p->ctx, p->program, wants, n, file);
+        if (pass) status = entries_load(p->ctx, wants, n, file);
         for (int i = 0; status == FX_OK && i < k->n_launches; i++)
             for (int v = 0; status == FX_OK && v < k->launches[i].n_variants; v++) {
                 const struct fx_variant *variant = &k->launches[i].variants[v];
@@ -347,7 +401,7 @@ fx_status prepared_load(fx_prepared *p, const bool *wanted) {
                 struct module_entry *e = variant_entry(p, i, v);
                 if (!e) status = FX_ERR_NOMEM;
                 else if (pass) add_variant(p, i, v, e);
-                else wants[n++] = want_of(&k->launches[i], variant, e);
+                else wants[n++] = want_of(&k->launches[i], variant, e), status = want_known(p, i, v, wants, &n);
             }
     }
     free(wants);
@@ -365,11 +419,13 @@ fx_status fx_pin_variant(fx_prepared *p, int i, int variant) {
         if (shared > p->ctx->max_shared)
             return error_set(FX_ERR_USAGE, "%s needs %lld bytes of shared memory, %s has %d", v->entry,
                 (long long)shared, p->ctx->name, p->ctx->max_shared);
-        struct want want = want_of(&p->kernel->launches[i], v, variant_entry(p, i, variant));
-        if (!want.entry) return FX_ERR_NOMEM;
-        status = entries_load(p->ctx, p->program, &want, 1, v->entry);
+        struct want wants[2] = {want_of(&p->kernel->launches[i], v, variant_entry(p, i, variant))};
+        int n = 1;
+        if (!wants[0].entry) return FX_ERR_NOMEM;
+        status = want_known(p, i, variant, wants, &n);
+        if (status == FX_OK) status = entries_load(p->ctx, wants, n, v->entry);
         if (status != FX_OK) return status;
-        add_variant(p, i, variant, want.entry);
+        add_variant(p, i, variant, wants[0].entry);
     }
     p->stages[i].pinned = variant;
     p->serial = serial_next();

@@ -117,6 +117,7 @@ enum entry_state { ENTRY_EMPTY, ENTRY_BUSY, ENTRY_READY };
 
 struct module_entry {
     struct module_entry *next;
+    const struct compiled_program *program; /* that it is of */
     char *name;             /* extern "C" */
     int number;             /* in the source */
     enum entry_state state; /* BUSY: a thread is compiling it; the rest is constant once READY */
@@ -155,8 +156,7 @@ struct compiled_program *program_open(fx_context *ctx, const char *source, const
 struct module_entry *program_entry(fx_context *ctx, struct compiled_program *p, const char *name, int number);
 /* Compiles and loads what is not READY yet, in parallel; an entry another thread is at is waited for. `file` is for
  * messages. */
-fx_status entries_load(
-    fx_context *ctx, const struct compiled_program *p, const struct want *wants, int n, const char *file);
+fx_status entries_load(fx_context *ctx, const struct want *wants, int n, const char *file);
 /* Unloads everything, unless the context is lost, and frees it. */
 void programs_release(fx_context *ctx);
 
@@ -170,6 +170,7 @@ fx_status plan_check(const struct fx_plan *plan);
 struct stage { /* a launch of the plan */
     struct module_entry **entries; /* of each variant; NULL where not compiled */
     const struct fx_resources **compiled; /* likewise what it came to; of one that is yet to be compiled zeros */
+    struct module_entry **known; /* of each variant: the entry with the extents that were hinted compiled in, or NULL */
     int pinned;             /* the variant to be taken, or -1: by the plan's rule */
     bool remembers;         /* whether the rule is long, and looks at extents and alignments alone */
     _Atomic uint64_t last;  /* then the last choice, in its low byte, and what it was made for, hashed; 0: none yet */

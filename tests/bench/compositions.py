@@ -210,4 +210,5 @@ def main():
     bench.summary()
 
 
-main()
+if __name__ == "__main__":
+    main()

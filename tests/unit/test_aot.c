@@ -240,11 +240,15 @@ static const char *expected(const struct fx_plan *p, long long m, long long k, l
     const struct fx_resources *compiled) {
     const struct fx_resources *of[64] = {0};
     static const struct fx_resources unknown;
-    int64_t extents[3], shared;
-    for (int e = 0; e < 3; e++) {
+    enum { MOST_EXTENTS = 16 };
+    int64_t extents[MOST_EXTENTS], shared;
+    char message[256];
+    ck_assert_int_le(p->kernels[0].n_extents, MOST_EXTENTS);
+    for (int e = 0; e < p->kernels[0].n_extents; e++) {
         const char *name = p->kernels[0].extents[e].name;
-        extents[e] = *name == 'M' ? m : *name == 'K' ? k : n;
+        extents[e] = p->kernels[0].extents[e].is_made ? -1 : *name == 'M' ? m : *name == 'K' ? k : n;
     }
+    ck_assert_int_eq(fx_solve_extents(&p->kernels[0], extents, message, sizeof message), FX_OK);
     struct fx_env env = {.extents = extents, .sm_count = 132};
     const struct fx_partition taken = fx_get_partition(&p->kernels[0], fx_choose_partition(&p->kernels[0], &env));
     const struct fx_launch *l = &p->kernels[0].launches[taken.first_launch + taken.n_launches - 1]; /* the last one */

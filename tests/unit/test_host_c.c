@@ -200,9 +200,12 @@ static bool has_once(const struct fx_kernel *k) {
     return false;
 }
 
+/* Whether extent j is an argument of launchers: those that passes made they compute. */
+static bool is_given(const struct fx_kernel *k, int j) { return k->extents[j].value < 0 && !k->extents[j].is_made; }
+
 static void put_extents(struct buf *out, const struct fx_kernel *k) {
     for (int j = 0; j < k->n_extents; j++)
-        if (k->extents[j].value < 0) buf_printf(out, ", e[%d]", j);
+        if (is_given(k, j)) buf_printf(out, ", e[%d]", j);
 }
 
 static void put_strides(struct buf *out, const struct fx_kernel *k, bool of_const) {
@@ -262,8 +265,7 @@ static void put_shim(struct buf *out, const struct fx_plan *p, const char *const
         buf_printf(out, "    return %s_launch(&module_%d, (CUstream)8", name, i);
         for (int j = 0; j < k->n_params; j++) buf_printf(out, k->params[j].is_scalar ? ", s%d" : ", p[%d]", j);
         buf_puts(out, ", workspace");
-        for (int j = 0; j < k->n_extents; j++)
-            if (k->extents[j].value < 0) buf_printf(out, ", e[%d]", j);
+        put_extents(out, k);
         for (int j = 0; j < k->n_params; j++)
             for (int axis = 0; k->params[j].is_strided && axis < k->params[j].rank; axis++)
                 buf_printf(out, ", s[%d]", fx_stride_index(j, axis));
@@ -277,7 +279,7 @@ static void put_shim(struct buf *out, const struct fx_plan *p, const char *const
         const char *separator = has_device ? ", " : "";
         if (has_device) buf_printf(out, "&module_%d", i);
         for (int j = 0; j < k->n_extents; j++)
-            if (k->extents[j].value < 0) {
+            if (is_given(k, j)) {
                 buf_printf(out, "%se[%d]", separator, j);
                 separator = ", ";
             }
@@ -495,6 +497,18 @@ static int expect_kept(const struct fx_kernel *k, const struct call *c, const st
     return more < 0 ? -1 : n + more;
 }
 
+/* The extents of a call, those that passes made by their equations; false: one is none. */
+static bool take_extents(const struct fx_kernel *k, const long long *given, int64_t *extents) {
+    const struct fx_env env = {.extents = extents};
+    for (int i = 0; i < k->n_extents; i++) {
+        extents[i] = k->extents[i].value >= 0 ? k->extents[i].value : given[i];
+        if (is_given(k, i) && (extents[i] < 0 || extents[i] > INT64_C(1) << 40)) return false;
+        for (int q = 0; k->extents[i].value < 0 && k->extents[i].is_made && q < k->n_equations; q++)
+            if (k->equations[q].extent == i && !fx_expr_eval(&k->equations[q].value, &env, &extents[i])) return false;
+    }
+    return true;
+}
+
 /* What the launcher must record, with constants kept where `n_once` is not NULL; -1 when it must refuse. */
 static int expect(const struct fx_kernel *k, const struct call *c, struct record *out, int *n_once) {
     unsigned align[32];
@@ -502,10 +516,7 @@ static int expect(const struct fx_kernel *k, const struct call *c, struct record
     size_t offsets[32], total;
     const void *scalars[32];
     char message[256];
-    for (int i = 0; i < k->n_extents; i++) {
-        extents[i] = k->extents[i].value >= 0 ? k->extents[i].value : c->extents[i];
-        if (k->extents[i].value < 0 && (extents[i] < 0 || extents[i] > INT64_C(1) << 40)) return -1;
-    }
+    if (!take_extents(k, c->extents, extents)) return -1;
     for (int i = 0; i < k->n_params; i++) {
         align[i] = k->params[i].is_scalar ? 256 : align_of(c->params[i]);
         if (!k->params[i].is_scalar && c->params[i] % (unsigned)(fx_dtype_bits(fx_argument_dtype(&k->params[i])) / 8))
@@ -591,11 +602,7 @@ static void check_workspace(const struct library *l, const struct fx_kernel *k, 
     char name[40];
     int64_t extents[32];
     size_t total;
-    bool is_valid = true;
-    for (int e = 0; e < k->n_extents; e++) {
-        extents[e] = k->extents[e].value >= 0 ? k->extents[e].value : c->extents[e];
-        is_valid &= k->extents[e].value >= 0 || (extents[e] >= 0 && extents[e] <= INT64_C(1) << 40);
-    }
+    bool is_valid = take_extents(k, c->extents, extents);
     const struct fx_env env = {.extents = extents, .sm_count = c->sm_count};
     const struct fx_partition taken = fx_get_partition(k, fx_choose_partition(k, &env));
     is_valid = is_valid && fx_workspace_layout(k, &taken, &env, NULL, &total);
@@ -836,7 +843,7 @@ static struct fx_kernel random_kernel(struct random_plan *r) {
     struct fx_launch *launches = NEW_ARRAY(r->arena, struct fx_launch, k.n_launches);
     struct fx_check *checks = NEW_ARRAY(r->arena, struct fx_check, 2);
     for (int i = 0; i < k.n_extents; i++)
-        extents[i] = (struct fx_extent){arena_printf(r->arena, "E%d", i), pick(r, 3) ? -1 : pick(r, 500)};
+        extents[i] = (struct fx_extent){arena_printf(r->arena, "E%d", i), pick(r, 3) ? -1 : pick(r, 500), false};
     for (int i = 0; i < k.n_params; i++) {
         bool is_scalar = i < r->n_scalars;
         params[i] = (struct fx_param){.name = i ? "p" : "\xc3\xa9*/",
@@ -927,7 +934,7 @@ START_TEST(test_nothing_to_launch) {
     arena_init(&a, &oom);
     const struct fx_param params[] = {{.name = "x", .dtype = FX_F32, .is_scalar = true, .is_input = true},
         {.name = "y", .dtype = FX_F32, .is_output = true, .rank = 1}};
-    const struct fx_extent extents[] = {{"N", -1}};
+    const struct fx_extent extents[] = {{"N", -1, false}};
     const struct fx_arg args[] = {{FX_ARG_PARAM, 0}, {FX_ARG_PARAM, 1}};
     const struct fx_launch launches[] = {{.name = "l", .driver = "gemm", .n_args = 2, .args = args}};
     const struct fx_kernel kernels[] = {{.name = "f",

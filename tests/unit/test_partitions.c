@@ -7,7 +7,7 @@
 #include "fx_runtime.h"
 #include "suite.h"
 
-enum { MOST_EXTENTS = 8, MOST_PARAMS = 4 };
+enum { MOST_EXTENTS = 24, MOST_PARAMS = 4 };
 
 struct place { /* where a partition is taken */
     int64_t extents[MOST_EXTENTS]; /* by label */

@@ -115,7 +115,7 @@ static bool try_extents(
     for (int i = 0; i < k->n_equations; i++)
         equations[i] = (struct fx_equation){k->equations[i].axis, k->equations[i].value, "an equation"};
     for (int i = 0; i < k->n_axes; i++) {
-        names[i] = (struct fx_extent){"L", k->axes[i].extent};
+        names[i] = (struct fx_extent){"L", k->axes[i].extent, false};
         extents[i] = k->axes[i].extent;
     }
     const struct fx_kernel shell = {

@@ -158,7 +158,7 @@ END_TEST
 /* ---- extents: linear(x: f16[M,K], w: f16[K,N], s: f32) -> y: f32[M,N,H], H = 2 ---- */
 
 enum { M, K, N, H };
-static const struct fx_extent extents_of[] = {{"M", -1}, {"K", -1}, {"N", -1}, {"H", 2}};
+static const struct fx_extent extents_of[] = {{"M", -1, false}, {"K", -1, false}, {"N", -1, false}, {"H", 2, false}};
 static const struct fx_param params_of[] = {
     {.name = "x", .dtype = FX_F16, .is_input = true, .rank = 2, .extents = {M, K}},
     {.name = "w", .dtype = FX_F16, .is_input = true, .rank = 2, .extents = {K, N}},
@@ -249,7 +249,7 @@ END_TEST
 
 /* ---- packed: w4(w: u4[M,K] packed(i32, K, lsb), s: f32[K]) ---- */
 
-static const struct fx_extent packed_extents[] = {{"M", -1}, {"K", -1}};
+static const struct fx_extent packed_extents[] = {{"M", -1, false}, {"K", -1, false}};
 static const struct fx_param packed_params[] = {
     {.name = "w", .dtype = FX_U4, .is_input = true, .packed = {8, FX_I32, 1, false}, .rank = 2, .extents = {0, 1}},
     {.name = "s", .dtype = FX_F32, .is_input = true, .rank = 1, .extents = {1}}};
@@ -328,7 +328,7 @@ static const struct {
 };
 
 START_TEST(conditions_on_scalars) {
-    const struct fx_extent extents[] = {{"E", -1}};
+    const struct fx_extent extents[] = {{"E", -1, false}};
     const struct fx_check check = {scalar_rows[_i].holds, "c"};
     const struct fx_kernel k = {.name = "s",
         .n_extents = 1,

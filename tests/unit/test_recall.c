@@ -38,7 +38,8 @@ static void draw_call(const struct fx_kernel *k, struct call *c, int64_t *extent
         uint8_t code, bits;
     } dlpack[FX_N_DTYPES] = {[FX_F32] = {2, 32}, [FX_BF16] = {4, 16}, [FX_I32] = {0, 32}, [FX_F64] = {2, 64}};
     if (draw(3) == 0)
-        for (int e = 0; e < k->n_extents; e++) extents[e] = sizes[draw(is_wild ? 6 : 3)];
+        for (int e = 0; e < k->n_extents; e++) /* no argument has those that passes made */
+            if (!k->extents[e].is_made) extents[e] = sizes[draw(is_wild ? 6 : 3)];
     *c = (struct call){.n = k->n_params, .stream = (void *)(uintptr_t)draw(2)};
     for (int i = 0; i < c->n; i++) {
         const struct fx_param *p = &k->params[i];

@@ -258,7 +258,7 @@ static fx_status print_json(struct terms_table *t) {
     json_member_text(&j, "device", t->is_plan_only ? NULL : fx_context_device(t->whole.job.context));
     json_open_object(&j, "extents");
     for (int i = 0; i < t->whole.job.kernel->n_extents; i++)
-        if (!job_is_of_a_part(t->whole.job.kernel, i))
+        if (!job_is_derived(t->whole.job.kernel, i))
             json_member_int(&j, t->whole.job.kernel->extents[i].name, t->whole.job.extents[i]);
     json_close(&j, '}');
     json_key(&j, "whole");

@@ -64,8 +64,9 @@ void roof_add(struct roof *r, const struct job *job, const char *how, double us)
     struct roof_point *p = &r->points[r->n++];
     int n = snprintf(p->label, sizeof p->label, "%s%s", job->kernel->name, how);
     for (int e = 0; e < job->kernel->n_extents && n >= 0 && n < (int)sizeof p->label; e++)
-        n += snprintf(p->label + n, sizeof p->label - (size_t)n, " %s=%lld", job->kernel->extents[e].name,
-            (long long)job->extents[e]);
+        if (!job->kernel->extents[e].is_made)
+            n += snprintf(p->label + n, sizeof p->label - (size_t)n, " %s=%lld", job->kernel->extents[e].name,
+                (long long)job->extents[e]);
     job_work(job, &flops, &bytes);
     p->flops = (double)flops, p->bytes = (double)bytes, p->us = us;
     snprintf(r->device, sizeof r->device, "%s", fx_context_device(job->context));

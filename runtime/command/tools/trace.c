@@ -114,7 +114,7 @@ static fx_status find_tensors(struct arena *a, struct trace *t, const struct jso
 }
 
 bool trace_is_own(const struct fx_kernel *k, int extent) {
-    if (job_is_of_a_part(k, extent)) return false;
+    if (job_is_derived(k, extent)) return false;
     for (int p = 0; p < k->n_params; p++)
         for (int i = 0; i < k->params[p].rank; i++)
             if (k->params[p].extents[i] == extent) return true;

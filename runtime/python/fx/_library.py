@@ -32,7 +32,7 @@ class Expr(c.Structure):
 
 
 class Extent(c.Structure):
-    _fields_ = fields(("name", c.c_char_p), ("value", c.c_int64))
+    _fields_ = fields(("name", c.c_char_p), ("value", c.c_int64), ("is_made", c.c_bool))
 
 
 class Packing(c.Structure):
