@@ -288,11 +288,16 @@ static void emit_identity(struct rows *b, int pass) {
     value_close_function(&b->w);
 }
 
+static void hide_positions(struct rows *b) {
+    buf_line(b->w.out, "    if constexpr (!KEPT) fx_hide(col);  // positions are computed here, not kept for all rows");
+}
+
 static void emit_fold(struct rows *b, int pass) {
     value_open_function(&b->w,
         "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, "
         "int v, const results &r, index row, index col) const",
         pass, pass);
+    if (b->x->passes[pass].reads_apart && !b->x->is_along_rows) hide_positions(b);
     struct scope *p = at_element(b, pass, "row", "col", "r", false);
     emit_needed(b, p, pass);
     for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
@@ -611,9 +616,7 @@ static void emit_store(struct rows *b) {
         "  template <bool KEPT, int V> FX_DEVICE void store(frag<V> &f, const tail<V> &t, const scans<V> &s, "
         "const results *r, index row, index col%s) const",
         b->x->run ? ", sides<V> &a" : "");
-    if (b->x->reads_apart && !b->x->is_along_rows)
-        buf_line(
-            b->w.out, "    if constexpr (!KEPT) fx_hide(col);  // positions are computed here, not kept for all rows");
+    if (b->x->reads_apart && !b->x->is_along_rows) hide_positions(b);
     for (int i = 0; i < b->r->n_stores; i++) {
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
         if (is_side(b, &b->r->stores[i])) continue;

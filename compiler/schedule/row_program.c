@@ -440,6 +440,20 @@ void row_parts(struct terms *t, const struct kernel *k, const struct scheduled *
     terms_op(t, FX_T_MIN);
 }
 
+/* Whether elements read something that is not held as vectors. */
+static bool reads_apart(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct row_program *x, const bool *reads) {
+    for (int i = 0; i < g->n_nodes; i++) {
+        struct tensor t;
+        bool is_held = false;
+        if (!reads[i] || !x->is_element[i] || !node_is_loaded(g, p, r, g->nodes[i], &t)) continue;
+        for (int k = 0; k < x->n_held; k++)
+            is_held |= x->held[k].param == t.param && x->held[k].buffer == t.buffer;
+        if (!is_held) return true;
+    }
+    return false;
+}
+
 struct row_program *row_analyse(const struct graph *g, const struct partition *p, const struct group *r) {
     struct arena *a = &g->cx->arena;
     struct row_program *x = NEW(a, struct row_program);
@@ -472,6 +486,7 @@ struct row_program *row_analyse(const struct graph *g, const struct partition *p
     }
     add_tensors(g, p, r, x, scanned, x->held, &x->n_held, NULL, 0);
     add_tensors(g, p, r, x, last, x->tail, &x->n_tail, x->held, x->n_held);
+    for (int w = 0; w < x->n_passes; w++) x->passes[w].reads_apart = reads_apart(g, p, r, x, x->passes[w].reads);
     for (int i = 0; i < g->n_nodes; i++) {
         struct tensor t;
         x->reads_apart |=

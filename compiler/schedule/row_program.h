@@ -15,6 +15,7 @@ struct row_pass { /* over a row: it ends in reductions, or stores elements */
     struct node **ends;   /* the reductions that end in it */
     struct node **values; /* values of a row that are computed ahead of it, of what the passes before left */
     int n_ends, n_values;
+    bool reads_apart;     /* of one that ends in reductions: elements read what is not held */
     struct row_shift *shifts; /* of each end, where it is a sum of exponentials that the pass before shifts by their
                                  maximum, or of squares of distances to the mean that it gives: then both passes may be
                                  one (`joins` of that); else NULL */
