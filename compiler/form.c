@@ -28,11 +28,19 @@ static bool has_runs(const struct graph *g) {
     return false;
 }
 
+/* Whether passes scaled factors of contractions for the engine that applies scales to blocks of k. */
+static bool has_scales(const struct graph *g) {
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i]->may_scale) return true;
+    return false;
+}
+
 /* Prices are no better than this. */
 static const double CLEARLY_FASTER = 0.9;
 
 /* Reductions by runs are made for epilogues, which not every engine has. Where a kernel is free to be several, it is
- * taken without them if that is clearly faster, or fewer and not slower. */
+ * taken without them if that is clearly faster, or fewer and not slower. Likewise without scaled factors, which one
+ * engine alone takes as they were written, if that is faster. */
 static fx_status make_free(
     struct cx *cx, const struct kernel *k, const struct pipeline_options *o, struct buf *dump, struct form *out) {
     struct form form = {0}, whole = {0};
@@ -46,6 +54,15 @@ static fx_status make_free(
         if (tried) cx->n_diags = n_diags, cx->n_errors = n_errors; /* of a form that is not taken */
         bool is_fewer = !tried && launches_each_time(whole.chosen) < launches_each_time(form.chosen);
         if (!tried && whole.chosen->seconds <= form.chosen->seconds * (is_fewer ? 1 : CLEARLY_FASTER)) form = whole;
+    }
+    const bool is_free = k->fuse == FUSE_PREFER && !k->kernels && !o->skip && !o->stop_after && !o->dump_after;
+    if (!status && is_free && has_scales(form.fused)) {
+        const struct pipeline_options without = {.skip = "scales", .with = o->with};
+        int n_diags = cx->n_diags, n_errors = cx->n_errors;
+        fx_status tried = make_once(cx, k, &without, dump, &whole);
+        if (tried == FX_ERR_INTERNAL) return tried;
+        if (tried) cx->n_diags = n_diags, cx->n_errors = n_errors; /* of a form that is not taken */
+        if (!tried && whole.chosen->seconds < form.chosen->seconds) form = whole;
     }
     *out = form;
     return status;

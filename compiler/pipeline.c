@@ -26,6 +26,10 @@ static const struct pass passes[] = {
     {"access", pass_access, false, true, "before algebra, which looks through no access", NULL},
     {"algebra", pass_algebra, false, false, "after access, and before fuse, which decides on what is left to compute",
         "canonicalise"},
+    {"scales", pass_scales, false, false,
+        "after algebra, which sees the sums of blocks as they are written and would part the scaled factors, and before "
+        "fuse",
+        NULL},
     {"windows", pass_windows, false, false,
         "after algebra, which brings accesses to the leaves and would see through what is stored, and before dce", NULL},
     {"taps", pass_taps, false, true,

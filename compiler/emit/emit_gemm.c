@@ -267,6 +267,12 @@ static void emit_loader(
         operands->is_computed ? "fx_gemm_computed" : "fx_gemm_copied", base, b->l->struct_name, struct_name);
 }
 
+static void emit_tail(struct operand_place *b, char side, int segment, const struct operand *o) {
+    if (has_tail(b->g, b->l->kernel, o, side == 'a'))
+        buf_line(b->out, "    static constexpr int TAIL = %d;  // which of the tensor maps brings the last rows",
+            tail_map(b->g, b->l->kernel, segment, side == 'a'));
+}
+
 static void emit_operand(
     struct operand_place *b, char side, int segment, int j, const struct operand *operands, int n) {
     b->side = side;
@@ -277,10 +283,10 @@ static void emit_operand(
     buf_line(b->out, "    static constexpr int LAYOUT = %s;", layout_name(operands->layout));
     if (operands->is_computed) emit_computed_operand(b, operands);
     else emit_copied(b, operands, n);
-    if (has_maps(b->l->kernel)) emit_maps(b, operands);
-    if (has_maps(b->l->kernel) && has_tail(b->g, b->l->kernel, operands, side == 'a'))
-        buf_line(b->out, "    static constexpr int TAIL = %d;  // which of the tensor maps brings the last rows",
-            tail_map(b->g, b->l->kernel, segment, side == 'a'));
+    if (has_maps(b->l->kernel) && !b->shape->is_scaled) {
+        emit_maps(b, operands);
+        emit_tail(b, side, segment, operands);
+    }
     if (has_loaders(b->l->kernel)) emit_loader(b, side, struct_name, operands, n);
     buf_line(b->out, "  };");
 }
@@ -314,6 +320,38 @@ static void emit_k(struct operand_place *b, const struct segment *e) {
             slice_index(b, cut), slice_size(b, cut)));
 }
 
+/* A scaled operand as tensor maps bring it: without its scales. */
+static void emit_unscaled(struct operand_place *b, char side, int segment, const struct operand *o) {
+    b->side = side;
+    b->mn = side == 'a' ? &b->shape->m : &b->shape->n;
+    buf_printf(b->out, "  struct %c%d_by_maps {", side, segment);
+    emit_comment(b, o, 1);
+    buf_line(b->out, "    static constexpr int LAYOUT = %s;", layout_name(o->layout));
+    emit_map_axes(b, o);
+    emit_tail(b, side, segment, o);
+    buf_line(b->out, "  };");
+}
+
+/* Segment number i, whose operands are scaled, as tensor maps take it: with the scales of a block of k. */
+static void emit_scaled_segment(struct operand_place *b, int i, const struct segment *e) {
+    const struct segment *plain = b->segment;
+    b->segment = e;
+    emit_unscaled(b, 'a', i, &e->a);
+    emit_unscaled(b, 'b', i, &e->b[0]);
+    buf_line(b->out,
+        "  struct segment%d_by_maps : segment%d {  // by tensor maps k is a block, whose products are scaled", i, i);
+    buf_line(b->out, "    typedef a%d_by_maps a;", i);
+    buf_line(b->out, "    template <int J> using b = b%d_by_maps;", i);
+    emit_k(b, e);
+    emit_scale(b, 'm', &b->shape->m, e->scale_a);
+    emit_scale(b, 'n', &b->shape->n, e->scale_b);
+    buf_line(b->out,
+        "    static constexpr int SCALED_COLUMNS = %d;  // from a multiple of it on so many have one scale_n; 0: all do",
+        gemm_scaled_columns(b->g, b->shape));
+    buf_line(b->out, "  };");
+    b->segment = plain;
+}
+
 /* Segment number i of the struct; has_a: its A is an operand, not what a driver makes. */
 static void emit_segment(struct operand_place *b, int i, bool has_a) {
     const struct segment *e = b->segment;
@@ -339,6 +377,10 @@ static void emit_segment(struct operand_place *b, int i, bool has_a) {
     emit_k(b, e);
     buf_line(b->out, "  };");
     if (!e->by_maps || !has_maps(b->l->kernel)) return;
+    if (b->shape->is_scaled) {
+        emit_scaled_segment(b, i, e->by_maps);
+        return;
+    }
     buf_line(
         b->out, "  struct segment%d_by_maps : segment%d {  // by tensor maps k are the channels of the window", i, i);
     emit_k(b, e->by_maps);
@@ -384,8 +426,9 @@ void emit_gemm_problem(struct buf *out, const struct unit *u, const struct sched
     const struct gemm_shape *s = &l->kernel->gemm;
     struct operand_place b = place_of(out, u, c, l, s);
     buf_line(out, "  static constexpr int SUMS = %d;", s->n_accumulators);
-    buf_line(
-        out, "  static constexpr int V = %d;  // columns the epilogue takes at a time", l->kernel->configs[0].vector);
+    /* Of scaled operands the entries that take any alignment, which stand last, are of an engine that takes fewer. */
+    buf_line(out, "  static constexpr int V = %d;  // columns the epilogue takes at a time",
+        l->kernel->configs[s->is_scaled ? l->kernel->n_configs - 1 : 0].vector);
     struct node **shared;
     bool is_sharing = gemm_shared(c->graph, l->kernel->group, &shared);
     if (gemm_has_reduced(c->graph, l->kernel->group) || is_sharing)

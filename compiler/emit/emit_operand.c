@@ -494,3 +494,23 @@ void emit_computed_operand(const struct operand_place *at, const struct operand 
     value_close_function(&b.w);
     emit_halves(&b);
 }
+
+void emit_scale(const struct operand_place *at, char side, const struct axis_list *mn, struct node *scale) {
+    struct operand_place of = *at;
+    struct maker b = {.at = &of, .g = at->g, .names = emit_names(at->c, at->l)};
+    of.mn = mn;
+    b.w = values_open(at->out, b.g, at->l, b.names, available, &b);
+    b.w.param_names = at->params;
+    b.w.axis_names = at->axes;
+    b.w.stride_names = at->strides;
+    value_open_function(&b.w, "    static FX_DEVICE float scale_%c(const %s &p, int batch, int mn, int ko)", side,
+        at->l->struct_name);
+    struct scope *p = scope_open(&b.w, NULL);
+    if (scale) {
+        bind(&b, p, &at->shape->batch, "batch", "at");
+        bind(&b, p, &at->segment->k_outer, "ko", "at");
+        bind(&b, p, mn, "mn", "at");
+    }
+    value_line(&b.w, "return %s;", scale ? value_at(&b.w, p, scale) : "1.0f");
+    value_close_function(&b.w);
+}

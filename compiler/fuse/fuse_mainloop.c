@@ -361,6 +361,7 @@ bool fuse_join_sum(struct fuser *f, struct group *h, struct group *x) {
         if (!nodes_same_axes(first->axes, first->n_axes, second->axes, second->n_axes)) return false;
         if (first->id < second->id ? fuse_is_above(f, second, first) : fuse_is_above(f, first, second)) return false;
     }
+    if (h->sums[0].sum->may_scale || x->sums[0].sum->may_scale) return false; /* each has scales of its own */
     struct product joined = x->sums[0], last = h->sums[h->n_sums - 1];
     if (!has_same_sides(&h->sums[0], &joined) || !has_same_engine(&h->sums[0], &joined)) return false;
     h->sums[h->n_sums++] = joined;

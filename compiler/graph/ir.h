@@ -42,6 +42,9 @@ struct node {
                                 dtype, f16 or bf16, alone, so that each may be rounded to it; FX_BOOL: not so */
     bool may_tf32;  /* of a contraction of f32: the kernel says `precision: tf32`, and as the spec writes it, it sums a
                        product whose factors carry what is summed */
+    bool may_scale; /* of a contraction of f32 whose factors are f8 tensors, each times a scale if any (as_scaled): as
+                       the spec writes it, the scales multiply what contractions of the tensors over the labels that no
+                       scale has come to, and these may keep fewer bits */
     int axis;              /* N_INDEX, N_SIZE, N_SCAN, N_SHARE */
     int run;               /* N_SHARE: a power of two from 2 to PARTIAL_RUN */
     int n_at;
@@ -180,6 +183,11 @@ bool as_mainloop(const struct node *n, struct contraction *out);
 /* Such a contraction whose factors both have labels of their own of more than one element: what an engine gains by
  * reading a factor once for many results. */
 bool is_matrix_product(const struct graph *g, const struct node *n);
+/* Factor n of a contraction that may_scale: the f8 tensor, and what it is multiplied by, NULL: nothing. */
+struct scaled_factor {
+    struct node *tensor, *scale;
+};
+struct scaled_factor as_scaled(const struct node *n);
 bool axes_have(const int *axes, int n, int axis);
 bool node_has_axis(const struct node *n, int axis);
 bool node_has_fixed_extents(const struct graph *g, const struct node *n); /* of all its labels */

@@ -140,6 +140,8 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
     if (n->rounds_to != FX_BOOL && n->kind != N_REDUCE) return fail(g, n, "may round its factors, but is no reduction");
     if (n->may_tf32 && (n->kind != N_REDUCE || n->dtype != FX_F32))
         return fail(g, n, "may be multiplied as tf32, but is no reduction of f32");
+    if (n->may_scale && (n->kind != N_REDUCE || n->dtype != FX_F32))
+        return fail(g, n, "may be scaled block by block, but is no reduction of f32");
     for (int a = 0; a < n->n_args; a++)
         if (!n->args[a] || n->args[a]->id >= i || g->nodes[n->args[a]->id] != n->args[a])
             return fail(g, n, "stands before an operand");

@@ -70,6 +70,11 @@ bool is_matrix_product(const struct graph *g, const struct node *n) {
     return as_mainloop(n, &c) && has_own_axis(g, n, c.a, c.b) && has_own_axis(g, n, c.b, c.a);
 }
 
+struct scaled_factor as_scaled(const struct node *n) {
+    if (node_is_op(n, O_MUL)) return (struct scaled_factor){n->args[0], n->args[1]};
+    return (struct scaled_factor){(struct node *)n, NULL};
+}
+
 struct node reduction_start(enum reduction r, enum fx_dtype t) {
     struct node n = {.kind = N_CONST, .dtype = t, .axis = -1};
     bool is_max = r == RED_MAX, is_product = r == RED_PROD;

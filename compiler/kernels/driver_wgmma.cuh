@@ -301,6 +301,7 @@ struct fx_wgmma_consumer {
   unsigned a_offset;                     // of the consumer's rows in a stage
   int before;                            // the stage of the block before; -1: none
   int adds[ENGINE::SUMS / ENGINE::BESIDE];  // whether there is something to add to
+  fx_tile at;                            // the tile
 
   template <class SEGMENT, int J>
   FX_DEVICE void multiply(unsigned long long a, unsigned b_address, int step) {
@@ -577,7 +578,7 @@ struct fx_wgmma_tile {
 #pragma unroll
     for (int i = ENGINE::PARTS * EACH; ENGINE::PROMOTES && i < ENGINE::SUMS / ENGINE::BESIDE * ENGINE::PARTS * EACH; ++i) acc.of[i / (ENGINE::PARTS * EACH)][i / EACH % ENGINE::PARTS][i % EACH] = 0;
     if constexpr (IS_PINGPONG) fx_named_barrier(1 + consumer, 256);  // the other one has started all its products
-    typename fx_wgmma_mainloop<typename ENGINE::T, ENGINE>::type mainloop = {acc, ring, (unsigned)part * ENGINE::BOX_BYTES, -1, {IS_SET}};
+    typename fx_wgmma_mainloop<typename ENGINE::T, ENGINE>::type mainloop = {acc, ring, (unsigned)part * ENGINE::BOX_BYTES, -1, {IS_SET}, at};
     p.accumulate(mainloop);
     if (IS_PINGPONG && hands_over) fx_named_arrive(2 - consumer, 256);
     typename fx_choose<(ENGINE::SLABS > 0), fx_wgmma_rows<ENGINE, PROBLEM>, fx_nothing>::type rows;

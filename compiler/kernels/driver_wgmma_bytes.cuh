@@ -53,6 +53,7 @@ struct fx_wgmma_promoter {
   fx_wgmma_ring<ENGINE> &ring;   // of the block
   unsigned a_offset;             // of the consumer's rows in a stage
   int before, adds[1];           // as in fx_wgmma_consumer, of no use here
+  fx_tile at;                    // likewise
 
   template <class SEGMENT, int J>
   FX_DEVICE void multiply(unsigned long long a, unsigned b_address) {

@@ -14,7 +14,7 @@ static uint64_t hash(const struct node *n) {
     h = mix(h,
         (uint64_t)n->integer ^ (uint64_t)n->axis << 48 ^ (uint64_t)n->to << 32 ^ (uint64_t)n->run << 8 ^ n->has_fill);
     for (int i = 0; i < n->n_reduced; i++) h = mix(h, (uint64_t)n->reduced[i]);
-    h = mix(h, (uint64_t)n->rounds_to << 2 | (uint64_t)n->may_round << 1 | n->may_tf32);
+    h = mix(h, (uint64_t)n->rounds_to << 3 | (uint64_t)n->may_scale << 2 | (uint64_t)n->may_round << 1 | n->may_tf32);
     return h;
 }
 
@@ -25,7 +25,7 @@ static bool is_same(const struct node *a, const struct node *b) {
            a->n_args == b->n_args && memcmp(a->args, b->args, (size_t)a->n_args * sizeof *a->args) == 0 &&
            a->n_at == b->n_at && memcmp(a->at, b->at, (size_t)a->n_at * sizeof *a->at) == 0 &&
            a->may_miss == b->may_miss && a->may_round == b->may_round && a->may_tf32 == b->may_tf32 &&
-           a->rounds_to == b->rounds_to &&
+           a->rounds_to == b->rounds_to && a->may_scale == b->may_scale &&
            a->n_reduced == b->n_reduced &&
            memcmp(a->reduced, b->reduced, (size_t)a->n_reduced * sizeof *a->reduced) == 0;
 }

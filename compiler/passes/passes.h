@@ -49,6 +49,10 @@ struct graph *pass_access(const struct graph *g);
  * %3 = 0.5 * %0; %4 = sum[K] %3   ->   %3 = sum[K] %0; %4 = 0.5 * %3 */
 struct graph *pass_algebra(const struct graph *g);
 
+/* Sums of blocks of products of f8, each scaled, as one contraction of scaled factors.
+ * %2 = %0 * %1; %3 = sum[R] %2; %5 = %3 * %4; %6 = sum[G] %5   ->   %5 = %0 * %4; %6 = %5 * %1; %7 = sum[G,R] %6 */
+struct graph *pass_scales(const struct graph *g);
+
 /* Windows of 16-bit tensors as tensor maps take them: copied with the channels contiguous, and the weights likewise.
  * %3 = %0[H: %2] ?? 0; %4 = %1 * %3; %5 = sum[C,U] %4
  *     ->   %3 = cast %0 to bf16 stored as [B,H,C]; %4 = %3[H: %2] ?? 0; %5 = %1 * %4; %6 = sum[C,U] %5 */

@@ -13,7 +13,7 @@
  * like those of s. f32 in full precision takes three products of bf16 of each factor, by two, in tensor cores. */
 static double flops_a_cycle(const struct arch *m, const struct scheduled *s) {
     enum { LANES = 256, OF_F32 = 6, OF_F64 = 16 };
-    enum fx_dtype t = s->chain ? s->chain->first.a_dtype : s->gemm.a_dtype;
+    enum fx_dtype t = s->chain ? s->chain->first.a_dtype : gemm_copied_dtype(&s->gemm, true);
     const int bits = fx_dtype_bits(t);
     if (!fx_is_float(t)) return bits == 8 ? 2.0 * m->tensor_flops : LANES;
     if (bits == 64) return (double)m->tensor_flops / OF_F64;

@@ -59,10 +59,11 @@ struct marks {
 
 static void mark(const struct marks *m, const struct node *n, enum place place);
 
-/* The factors that are computed on the way to the mainloop, or between those of a chain. */
+/* The factors that are computed on the way to the mainloop, or between those of a chain; a mainloop applies scales. */
 static void mark_factors(const struct marks *m, const struct product *x) {
+    const enum place own = x->sum->may_scale ? MAINLOOP : PROLOGUE;
     for (int s = 0; s < 2; s++)
-        if (x->buffer[s] < 0) mark(m, x->factor[s], x->factor[s] == m->group->intermediate ? INTERMEDIATE : PROLOGUE);
+        if (x->buffer[s] < 0) mark(m, x->factor[s], x->factor[s] == m->group->intermediate ? INTERMEDIATE : own);
 }
 
 /* The nodes a launch computes, found from its stores. */

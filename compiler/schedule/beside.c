@@ -30,7 +30,7 @@ static bool reads_of(const struct scheduled_graph *c, const struct scheduled *s,
 }
 
 static bool has_tiles(const struct scheduled *s) {
-    return has_maps(s) && !s->chain && !s->gemm.is_split && !s->gemm.is_whole && !s->gemm.makes;
+    return has_maps(s) && !s->chain && !s->gemm.is_split && !s->gemm.is_scaled && !s->gemm.is_whole && !s->gemm.makes;
 }
 
 /* Whether its epilogue reduces, or shares among, runs of elements. */

@@ -202,6 +202,72 @@ static void choose_k(const struct graph *g, const struct group *r, struct segmen
     gemm_split_run(g, all, 1 + e->n_sums, &e->k, &e->k_outer);
 }
 
+/* Gives segment e, whose operands are scaled, its form by tensor maps. */
+static void split_scales(const struct graph *g, const struct group *r, struct segment *e, int a_side) {
+    const struct product *x = &r->sums[e->sums[0]];
+    const struct scaled_factor a = as_scaled(x->factor[a_side]), b = as_scaled(x->factor[1 - a_side]);
+    const struct tensor none = {.param = -1, .buffer = -1};
+    struct segment *own = NEW(&g->cx->arena, struct segment);
+    struct axis_list summed = {0};
+    *own = *e;
+    own->a = (struct operand){.value = a.tensor}, own->b[0] = (struct operand){.value = b.tensor};
+    own->scale_a = a.scale, own->scale_b = b.scale;
+    if (!tensor_of_factor(g, a.tensor, &own->a.tensor) || !tensor_of_factor(g, b.tensor, &own->b[0].tensor)) return;
+    own->k.n = own->k_outer.n = 0;
+    gemm_labels(g, x, a_side, &own->a, LABEL_SUMMED, &none, &summed);
+    for (int i = 0; i < summed.n; i++) {
+        bool is_outer = (a.scale && node_has_axis(a.scale, summed.axes[i])) ||
+                        (b.scale && node_has_axis(b.scale, summed.axes[i]));
+        push(is_outer ? &own->k_outer : &own->k, summed.axes[i]);
+    }
+    const struct operand *both[] = {&own->a, &own->b[0]};
+    gemm_split_run(g, both, 2, &own->k, &own->k_outer);
+    e->by_maps = own;
+}
+
+enum fx_dtype gemm_copied_dtype(const struct gemm_shape *shape, bool is_a) {
+    const struct segment *e = segment_by_maps(&shape->segments[0]);
+    if (shape->is_scaled) return is_a ? e->a.tensor.dtype : e->b[0].tensor.dtype;
+    return is_a ? shape->a_dtype : shape->b_dtype;
+}
+
+/* Whether n is idx(L) // number. */
+static bool as_quotient(const struct node *n, int *label, int64_t *by) {
+    if (!node_is_op(n, O_FLOORDIV) || n->args[0]->kind != N_INDEX || n->args[1]->kind != N_CONST) return false;
+    *label = n->args[0]->axis, *by = n->args[1]->integer;
+    return *by > 0;
+}
+
+int gemm_scaled_columns(const struct graph *g, const struct gemm_shape *shape) {
+    enum { MOST = 1 << 20 };
+    const struct node *scale = segment_by_maps(&shape->segments[0])->scale_b;
+    int64_t run = 0;
+    bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    if (!scale || !node_has_any(scale, shape->n.axes, shape->n.n)) return 0;
+    is_read[scale->id] = true;
+    for (int i = scale->id; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        int label;
+        int64_t own = 1, by;
+        if (!is_read[i] || !node_has_any(n, shape->n.axes, shape->n.n)) continue;
+        const bool is_quotient = as_quotient(n, &label, &by);
+        const bool is_leaf = is_quotient || (n->kind != N_OP && n->kind != N_CAST && n->kind != N_ACCESS);
+        for (int a = 0; !is_leaf && a < n->n_args; a++) is_read[n->args[a]->id] = true;
+        if (!is_leaf) continue;
+        for (int j = shape->n.n - 1; j >= 0; j--) { /* of the labels behind the last that it has, all columns */
+            const int64_t extent = g->kernel->axes[shape->n.axes[j]].extent;
+            if (node_has_axis(n, shape->n.axes[j])) {
+                if (is_quotient && (j == 0 || (extent > 0 && extent % by == 0)) && own * by <= MOST) own *= by;
+                break;
+            }
+            if (extent < 1 || own * extent > MOST) return 1;
+            own *= extent;
+        }
+        for (int64_t rest; own; rest = run % own, run = own, own = rest) {} /* the greatest that divides both */
+    }
+    return (int)run;
+}
+
 /* Whether sum x may join segment e: it has its A, and a B of the same kind. */
 static bool fits_segment(
     const struct group *r, const struct segment *e, const struct product *x, const struct operand *b, int a_side) {
@@ -229,7 +295,10 @@ void gemm_fill_segments(const struct graph *g, const struct partition *p, const 
         e->b[e->n_sums++] = b;
         if (e->n_sums > shape->most_sums) shape->most_sums = e->n_sums;
     }
-    for (int i = 0; i < shape->n_segments; i++) choose_k(g, r, &shape->segments[i], a_side);
+    for (int i = 0; i < shape->n_segments; i++) {
+        choose_k(g, r, &shape->segments[i], a_side);
+        if (shape->is_scaled) split_scales(g, r, &shape->segments[i], a_side);
+    }
 }
 
 /* Makes a segment of its own of every B that lies otherwise than the first of its segment. */
@@ -269,6 +338,11 @@ static void split_channels(const struct graph *g, const struct partition *p, con
     const struct gemm_shape *shape, struct segment *e) {
     int channel = channel_of(&e->a);
     for (int i = 0; i < e->n_sums && channel < 0; i++) channel = channel_of(&e->b[i]);
+    if (shape->is_scaled && e->by_maps) {
+        struct segment *own = (struct segment *)e->by_maps;
+        gemm_choose_layout(g, p, r, &own->a, &own->k, &shape->m, shape->a_dtype);
+        gemm_choose_layout(g, p, r, &own->b[0], &own->k, &shape->n, shape->b_dtype);
+    }
     if (channel < 0) return;
     struct segment *own = NEW(&g->cx->arena, struct segment);
     *own = *e;
@@ -376,13 +450,14 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     int a_side = last >= 0 && node_has_axis(x->factor[0], last) && !node_has_axis(x->factor[1], last);
     *shape = (struct gemm_shape){
         .a_dtype = x->dtype[a_side], .b_dtype = x->dtype[1 - a_side], .is_split = x->is_split,
-        .has_windows = s->wants_windows};
+        .has_windows = s->wants_windows, .is_scaled = s->wants_scaled};
     gemm_fill_segments(g, p, r, r->n_sums, shape, a_side);
     const struct operand *as[MAX_SUMS], *bs[MAX_SUMS];
     int n_b = 0;
     for (int i = 0; i < shape->n_segments; i++) {
-        as[i] = &shape->segments[i].a;
-        for (int j = 0; j < shape->segments[i].n_sums; j++) bs[n_b++] = &shape->segments[i].b[j];
+        const struct segment *e = segment_by_maps(&shape->segments[i]);
+        as[i] = &e->a;
+        for (int j = 0; j < e->n_sums; j++) bs[n_b++] = &e->b[j];
     }
     gemm_labels(g, x, a_side, as[0], LABEL_SHARED, &out, &shape->batch);
     gemm_labels(g, x, a_side, as[0], LABEL_OWN, &out, &shape->m);
@@ -561,7 +636,7 @@ static double resident_blocks(double sms, int cluster) {
 static double block_cycles(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
     const struct config *f, double rows, double cols, double busy) {
     double products = 2.0 * f->tile_m * f->tile_n * e->n_sums * f->tile_k / f->rate,
-           bytes = f->tile_k * (double)fx_dtype_bits(shape->a_dtype) / 8,
+           bytes = f->tile_k * (double)fx_dtype_bits(gemm_copied_dtype(shape, true)) / 8,
            m = nominal_size(g, shape->m.axes, shape->m.n) / rows / (f->cluster_n ? f->cluster_n : 1),
            n = nominal_size(g, shape->n.axes, shape->n.n) / cols / (f->cluster_m ? f->cluster_m : 1),
            lines = m * lines_of_row(g, shape, e, true, f->tile_k) +

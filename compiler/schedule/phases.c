@@ -221,7 +221,8 @@ static bool drop_skinny(struct scheduled *s) {
 
 /* Whether s, a contraction whose operands come by tensor maps, may stay so as a phase. */
 static bool may_take_maps(const struct scheduled *s) {
-    return s->group->contraction && !s->chain && !s->gemm.is_split && !s->gemm.is_whole && !s->gemm.makes && has_maps(s);
+    return s->group->contraction && !s->chain && !s->gemm.is_split && !s->gemm.is_scaled && !s->gemm.is_whole &&
+           !s->gemm.makes && has_maps(s);
 }
 
 /* Gives every kernel of launch j the schedule that it has as a phase, and its price; by_maps: contractions on wgmma

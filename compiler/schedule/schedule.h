@@ -31,8 +31,10 @@ struct segment { /* a pass along k that adds to some of the sums, which share A 
     int sums[MAX_SUMS];         /* which of the group's */
     struct operand b[MAX_SUMS]; /* of each: all made, or all in memory, in one layout */
     bool is_ragged; /* never aligned, whatever the launch: in aligned configurations it takes any alignment */
-    const struct segment *by_maps; /* where an operand is a window: as tensor maps take it, k the channels alone; else
-                                      NULL */
+    const struct segment *by_maps; /* where an operand is a window: as tensor maps take it, k the channels alone; where
+                                      operands are scaled: with the tensors as they lie, k a block; else NULL */
+    struct node *scale_a, *scale_b; /* of one by maps whose operands are scaled: what multiplies rows and columns of
+                                       the products of a block of k, NULL: nothing */
 };
 static inline const struct segment *segment_by_maps(const struct segment *e) { return e->by_maps ? e->by_maps : e; }
 
@@ -46,6 +48,8 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
     enum fx_dtype a_dtype, b_dtype; /* of all A, of all B: one, but for 8-bit integers */
     bool is_split;       /* all operands are f32 stored in parts */
     bool has_windows;    /* operands that are windows are taken for that, not as views of what they read */
+    bool is_scaled;      /* all operands are f8 tensors with scales, which are applied to products of blocks of k where
+                            tensor maps bring the tensors; a_dtype and b_dtype are those of the scaled factors */
     bool is_whole;       /* tensor maps copy f32 as it is, to be split; else rounded to tf32 */
     bool makes;          /* consumers of wgmma make an operand: driver_wgmma_made.cuh */
 };
@@ -144,6 +148,7 @@ struct scheduled {
     int n_rejected;
     struct rejected *rejected; /* what the other schedules lacked or would have cost, for the receipt */
     bool wants_windows;  /* gemm_shape() is to give a shape that has_windows */
+    bool wants_scaled;   /* likewise is_scaled */
     int block;           /* threads a block that configure() is held to, where it is a phase beside others; 0: any */
     bool is_once;        /* it depends on `const` parameters alone, and is computed ahead of all launches */
     bool has_flags;      /* of a chain: its blocks share tiles by tallies, which stand where flags do */
@@ -280,6 +285,10 @@ bool gemm_is_strided(const struct gemm_shape *shape);
 /* The slices that the k of a segment is, or NULL. */
 const struct cut *segment_cut(const struct segment *e);
 bool gemm_is_computed(const struct gemm_shape *shape);
+/* The dtype in which tensor maps bring A or B. */
+enum fx_dtype gemm_copied_dtype(const struct gemm_shape *shape, bool is_a);
+/* Of a shape that is_scaled: columns, counted from a multiple of so many on, that have the same scales; 0: all have. */
+int gemm_scaled_columns(const struct graph *g, const struct gemm_shape *shape);
 /* Whether some factor of r may be an operand that is a window. */
 bool gemm_reads_windows(const struct graph *g, const struct partition *p, const struct group *r);
 /* Whether some operand lies as its layout says only where the launch gives it a stride of 1. */

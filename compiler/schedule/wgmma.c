@@ -12,6 +12,7 @@
 
 bool schedule_wgmma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 bool schedule_mma_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
+bool schedule_simt_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
 enum { WARPGROUP = 128, K_BYTES = 128, MOST_STAGES = 8, LEAST_STAGES = 3 };
 enum { MOST_COLUMNS = 256, MOST_BOXES = 2, MOST_OF_ROWS = 3 };
@@ -180,6 +181,7 @@ bool are_mappable(const struct graph *g, const struct gemm_shape *shape, bool ha
             if (!is_mappable(g, shape, e, &e->b[j], &shape->n, why_not)) return false;
             if (!e->b[j].window && !have_same_axes(g, shape, e, &e->b[j], &e->b[0]))
                 return *why_not = "weights side by side have different axes", false;
+            if (shape->is_scaled) continue;
             if (e->a.layout != plain->a.layout || e->b[j].layout != plain->b[j].layout)
                 return *why_not = "beside channels alone an operand lies otherwise", false;
         }
@@ -211,7 +213,7 @@ static const struct wgmma_tile f8_tiles[] = {
 
 static const struct wgmma_tile *tiles_of(const struct gemm_shape *shape, int *n) {
     if (shape->is_split) return *n = sizeof split_tiles / sizeof *split_tiles, split_tiles;
-    if (fx_is_f8(shape->a_dtype)) return *n = sizeof f8_tiles / sizeof *f8_tiles, f8_tiles;
+    if (fx_is_f8(gemm_copied_dtype(shape, true))) return *n = sizeof f8_tiles / sizeof *f8_tiles, f8_tiles;
     return *n = sizeof tiles / sizeof *tiles, tiles;
 }
 
@@ -233,19 +235,25 @@ static int most_stages(
     return stages;
 }
 
-static int element_bytes(const struct gemm_shape *shape) { return fx_dtype_bits(shape->a_dtype) / 8; }
+static int element_bytes(const struct gemm_shape *shape) {
+    return fx_dtype_bits(gemm_copied_dtype(shape, true)) / 8;
+}
+
+static bool is_f32(const struct gemm_shape *shape) { return gemm_copied_dtype(shape, true) == FX_F32; }
 
 static bool is_byte(const struct gemm_shape *shape) { return !shape->is_split && element_bytes(shape) == 1; }
 
 /* Whether sums of a few k are added to others, in more registers. */
-static bool promotes(const struct gemm_shape *shape) { return is_byte(shape) && fx_is_f8(shape->a_dtype); }
+static bool promotes(const struct gemm_shape *shape) {
+    return is_byte(shape) && fx_is_f8(gemm_copied_dtype(shape, true));
+}
 
 int wgmma_boxes(const struct graph *g, const struct partition *p, const struct scheduled *s, int vector) {
     const struct gemm_shape *shape = &s->gemm;
     const struct group *r = s->group;
     struct map_axis axes[MAX_MAP_AXES];
     struct footprint f = group_footprint(g, p, r);
-    if (shape->a_dtype == FX_F32 || f.has_loops || f.is_general || r->n_stores > MOST_BOXES || s->hands_on) return 0;
+    if (is_f32(shape) || f.has_loops || f.is_general || r->n_stores > MOST_BOXES || s->hands_on) return 0;
     for (int i = 0, n_rows = 0; i < s->n_loads; i++) {
         bool is_of_rows = false, is_of_columns = false;
         for (int j = 0; j < shape->m.n; j++) is_of_rows |= tensor_axis(&s->loads[i], shape->m.axes[j]) >= 0;
@@ -265,11 +273,18 @@ int wgmma_boxes(const struct graph *g, const struct partition *p, const struct s
     return r->n_stores;
 }
 
+/* Whether tensor maps would bring an operand with m or n contiguous. */
+static bool has_mn_major(const struct gemm_shape *shape) {
+    const struct segment *e = segment_by_maps(&shape->segments[0]);
+    if (!shape->is_scaled) return gemm_has_mn_major(shape);
+    return e->a.layout == LAYOUT_MN_MAJOR || e->b[0].layout == LAYOUT_MN_MAJOR;
+}
+
 static bool takes(const struct graph *g, const struct scheduled *s, const char **why_not) {
     const struct gemm_shape *shape = &s->gemm;
     struct node **shared;
-    const bool is_tf32 = shape->a_dtype == FX_F32 && s->group->contraction->may_tf32;
-    const enum fx_dtype a = shape->a_dtype, b = shape->b_dtype;
+    const enum fx_dtype a = gemm_copied_dtype(shape, true), b = gemm_copied_dtype(shape, false);
+    const bool is_tf32 = a == FX_F32 && s->group->contraction->may_tf32;
     const bool is_pair = is_byte(shape) ? fx_dtype_bits(b) == 8 && fx_is_f8(b) == fx_is_f8(a)
                                         : a == b && (a == FX_F16 || a == FX_BF16);
     if (!shape->is_split && !is_tf32 && !is_pair)
@@ -282,7 +297,8 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
         return *why_not = "its epilogue reduces runs of elements", false;
     if (is_tf32 && !shape->is_split && gemm_has_mn_major(shape))
         return *why_not = "it takes tf32 with k contiguous alone", false;
-    if (is_byte(shape) && gemm_has_mn_major(shape))
+    if (shape->is_scaled && !shape->segments[0].by_maps) return *why_not = "a scaled factor is no tensor", false;
+    if (is_byte(shape) && has_mn_major(shape))
         return *why_not = "it takes 8 bits with k contiguous alone", false;
     if (is_byte(shape) && (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)))
         return *why_not = "its epilogue reduces runs of elements", false;
@@ -293,7 +309,7 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
 static bool are_beside(const struct scheduled *s, int bn) {
     const struct gemm_shape *shape = &s->gemm;
     int n = s->gemm.n_accumulators;
-    if (n * bn > (promotes(shape) ? MOST_COLUMNS / 2 : MOST_COLUMNS) || shape->a_dtype == FX_F32) return false;
+    if (n * bn > (promotes(shape) ? MOST_COLUMNS / 2 : MOST_COLUMNS) || is_f32(shape)) return false;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
         if (e->n_sums != n) return false;
@@ -315,12 +331,13 @@ static int staged_bytes(const struct graph *g, const struct scheduled *s) {
 static const char *engine(
     const struct graph *g, const struct scheduled *s, const struct wgmma_tile *e, int b_tiles, int stages, int beside,
     int chunk, int slabs, int staged, bool stores_any) {
-    const enum fx_dtype a = s->gemm.a_dtype, b = s->gemm.b_dtype;
+    const enum fx_dtype a = gemm_copied_dtype(&s->gemm, true), b = gemm_copied_dtype(&s->gemm, false);
     const char *type = a == FX_F16 ? "fx_f16" : a == FX_BF16 ? "fx_bf16" : "float", *columns = "fx_columns",
                *is_aligned = stores_any ? "false" : "true";
     if (is_byte(&s->gemm)) {
         const int kind = (a == FX_F8E5M2 || a == FX_U8) + 2 * (b == FX_F8E5M2 || b == FX_U8);
-        type = arena_printf(&g->cx->arena, "%s<%d>", promotes(&s->gemm) ? "fx_f8" : "fx_bytes", kind);
+        const char *name = s->gemm.is_scaled ? "fx_scaled_f8" : promotes(&s->gemm) ? "fx_f8" : "fx_bytes";
+        type = arena_printf(&g->cx->arena, "%s<%d>", name, kind);
         columns = "fx_bytes_by";
     }
     int n_sums = s->gemm.n_accumulators;
@@ -373,6 +390,13 @@ static bool holds_runs(const struct graph *g, const struct scheduled *s) {
     return false;
 }
 
+/* Scales of columns are one for a tile; where they are several, there are registers for them beside few sums. */
+static bool suits_scales(const struct graph *g, const struct scheduled *s, const struct wgmma_tile *e) {
+    enum { MOST_SUMS = 64 }; /* of a thread */
+    const int run = gemm_scaled_columns(g, &s->gemm);
+    return run % e->bn == 0 || sums_held(e, 1) <= MOST_SUMS;
+}
+
 /* Whether a thread has too many sums for what an epilogue holds beside them: where it stores boxes vectors over rows,
  * or those over columns and a function; where it shares or reduces over rows, and of tf32 where it reduces at all. */
 static bool lacks_registers(
@@ -381,7 +405,7 @@ static bool lacks_registers(
     enum { HELD = 128, OF_A_FUNCTION = 16 };
     const int held = sums_held(e, n_sums);
     bool reads_rows = false;
-    if (!stores_boxes) return reduces && held > HELD && (s->gemm.a_dtype == FX_F32 || holds_runs(g, s));
+    if (!stores_boxes) return reduces && held > HELD && (is_f32(&s->gemm) || holds_runs(g, s));
     for (int i = 0; i < s->n_loads; i++)
         for (int j = 0; j < s->gemm.m.n; j++) reads_rows |= tensor_axis(&s->loads[i], s->gemm.m.axes[j]) >= 0;
     return (reads_rows && (held > HELD || e->consumers > 2)) ||
@@ -414,8 +438,9 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     if (lacks_registers(g, s, e, n_sums, n_boxes > 0, staged > 0, instructions)) return;
     if (!suits_phase(s, e, n_sums) || n_sums < e->least_sums || n_sums > e->most_sums) return;
     if (!n_boxes && e->chunk / vector > 32) return;
-    const bool is_split = s->gemm.is_split, is_tf32 = !is_split && s->gemm.a_dtype == FX_F32;
+    const bool is_split = s->gemm.is_split, is_tf32 = !is_split && is_f32(&s->gemm);
     if (is_tf32 && !e->rate_tf32) return;
+    if (s->gemm.is_scaled && !suits_scales(g, s, e)) return;
     if (is_byte(&s->gemm) && e->splits_k) return;
     if (stages < LEAST_STAGES + is_split) return;
     const bool is_f8 = promotes(&s->gemm), is_int8 = is_byte(&s->gemm) && !is_f8;
@@ -454,11 +479,12 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .suffix = suffix(g, e, stores_any),
         .engine = engine(g, s, e, b_tiles, stages, beside, chunk, slabs, staged, stores_any),
         .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %s%s",
-            is_split  ? "f32 in parts "
-            : is_tf32 ? "tf32 "
-            : is_f8   ? "f8 "
-            : is_int8 ? "int8 "
-                      : "",
+            is_split            ? "f32 in parts "
+            : is_tf32           ? "tf32 "
+            : s->gemm.is_scaled ? "scaled f8 "
+            : is_f8             ? "f8 "
+            : is_int8           ? "int8 "
+                                : "",
             e->bm, e->bn, k, stages, roles(g, e), stores_any ? ", stores of any alignment" : "")};
 }
 
@@ -489,16 +515,17 @@ static bool configure(const struct graph *g, const struct partition *p, struct s
     if (wgmma_makes(g, p, s)) return wgmma_configure_made(g, p, s, why_not);
     if (!takes(g, s, why_not)) return false;
     double instructions = group_footprint(g, p, s->group).instructions;
-    const bool is_f32 = s->gemm.a_dtype == FX_F32, is_bytes = is_byte(&s->gemm);
-    const char *element = is_f32 ? "float" : arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype));
-    const struct skinny skinny = is_bytes ? mma_skinny(g, p, s) : (struct skinny){.element = element,
-        .product = is_f32 ? NULL : arena_printf(&g->cx->arena, "fx_mma_16<%s>", element),
-        .size = is_f32 ? 4 : 2,
+    const bool is_words = is_f32(&s->gemm), is_bytes = is_byte(&s->gemm);
+    const char *element = is_words ? "float" : arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype));
+    const struct skinny skinny = s->gemm.is_scaled ? (struct skinny){0}
+                                 : is_bytes        ? mma_skinny(g, p, s) : (struct skinny){.element = element,
+        .product = is_words ? NULL : arena_printf(&g->cx->arena, "fx_mma_16<%s>", element),
+        .size = is_words ? 4 : 2,
         .sum = FX_F32,
         .vector = gemm_piece_vector(g, p, s, 8)};
     int n_tiles;
     const struct wgmma_tile *all = tiles_of(&s->gemm, &n_tiles);
-    if (s->is_phase && s->gemm.is_split) return *why_not = "it is a phase beside others", false;
+    if (s->is_phase && (s->gemm.is_split || s->gemm.is_scaled)) return *why_not = "it is a phase beside others", false;
     if (!s->gemm.is_split && !s->is_phase && !promotes(&s->gemm)) skinny_add(g, p, s, &skinny, true);
     int n_skinny = s->n_configs;
     for (int i = 0; i < n_tiles; i++) add_config(g, p, s, &all[i], instructions, false, MOST_STAGES);
@@ -509,10 +536,16 @@ static bool configure(const struct graph *g, const struct partition *p, struct s
         return *why_not = "a window reaches too far, or its channels are no multiple of 8", false;
     if (s->gemm.is_split) return true;
     int n = s->n_configs, n_all;
-    if (!schedule_mma_configure(g, p, s, why_not)) return false;
+    if (!(s->gemm.is_scaled ? schedule_simt_configure : schedule_mma_configure)(g, p, s, why_not)) return false;
     for (n_all = s->n_configs, s->n_configs = n; n < n_all; n++)
-        if (!s->configs[n].is_aligned) s->configs[s->n_configs++] = s->configs[n];
+        if (!s->configs[n].is_aligned && !(s->gemm.is_scaled && s->configs[n].is_skinny))
+            s->configs[s->n_configs++] = s->configs[n];
     return true;
+}
+
+/* Whether x is a product of scaled f8 tensors, computed as they are loaded. */
+static bool is_scaled(const struct product *x) {
+    return x->sum->may_scale && x->buffer[0] < 0 && x->buffer[1] < 0 && x->dtype[0] == FX_F32;
 }
 
 static double seconds_of(const struct graph *g, const struct partition *p, const struct scheduled *s) {
@@ -526,6 +559,7 @@ bool schedule_wgmma_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     const struct arch *arch = g->cx->arch;
     if (!arch->has_wgmma) return *why_not = arena_printf(&g->cx->arena, "%s has no wgmma", arch->name), false;
+    s->wants_scaled = s->group->n_sums == 1 && !s->group->intermediate && is_scaled(&s->group->sums[0]);
     if (!gemm_reads_windows(g, p, s->group)) return configure(g, p, s, why_not);
     struct scheduled *windows = NEW(&g->cx->arena, struct scheduled);
     const char *ignored;
