@@ -1057,6 +1057,46 @@ static void task_forms(struct worker *w, int i) {
 
 static void section_forms(void) { run_tasks(task_forms, N_LONG + 2 * N_FORMS); }
 
+/* ---- scales: sums of blocks of products of f8, scaled and added up, at edges of tiles and at odd addresses ---- */
+
+static const struct scales {
+    const char *scales, *product; /* the parameters that are scales, $ the extent of G, and what multiplies a block */
+} scales[] = {
+    {"s: f32[B,M,G=$], t: f32[J=N/128,G]", "* s * t[J: N/128]"},
+    {"s: bf16[G=$,M,B]", "* s"},
+    {"t: f32[J=N/64,G=$]", "* t[J: N/64]"},
+    {"t: f16[G=$,N]", "* t"},
+    {"s: f32[B,G=$,M], t: f32[N,G], u: f32[G]", "* t * s * u"},
+    {"s: i8[B,M,G=$], t: f32[J=N/128,G]", "* f32(s) * t[J: N/128]"},
+};
+enum { N_SCALES = sizeof scales / sizeof *scales, N_SCALED = 4 * N_SCALES };
+
+static void task_scales(struct worker *w, int i) {
+    static const int sizes[][4] = {{1, 136, 128, 256}, {3, 21, 128, 256}, {1, 1, 128, 512}}; /* of B, M, N and K */
+    static const char *const outs[] = {"f32", "bf16"};
+    const struct scales *x = &scales[i / 4];
+    const int block = i & 1 ? 256 : 128;
+    char text[TEXT_SIZE], parameters[256];
+    struct spec s;
+    substitute(x->scales, block == 128 ? "K/128" : "K/256", parameters);
+    snprintf(text, TEXT_SIZE,
+        "kernel t(x: %s[B,M,K], w: %s[N,K], %s) -> y: %s[B,M,N] with { fuse: require } {\n"
+        "  y = sum[G]((x{K->(G,R=%d)} @[R] w{K->(G,R=%d)}) %s)\n}\n",
+        i & 2 ? "f8e5m2" : "f8e4m3", i & 4 ? "f8e5m2" : "f8e4m3", parameters, outs[i / 2 % 2], block, block, x->product);
+    if (!spec_open(&s, text)) return;
+    for (int c = 0; c < 3; c++)
+        for (int shift = 0; shift < 2; shift++) {
+            const int *at = sizes[c], columns = strstr(x->scales, "N/64") ? 64 : 128;
+            struct setup u = {.data = DATA_UNITS, .seed = (uint64_t)(i * 6 + c * 2 + shift), .is_exact = true};
+            size(&u, "BMNKGJ", at[0], at[1], at[2], at[3], at[3] / block, at[2] / columns);
+            for (int p = 0; shift && p < MAX_PARAMS; p++) u.shift[p] = (unsigned)(p + i) % 4;
+            try(w, &s, &u);
+        }
+    spec_close(&s);
+}
+
+static void section_scales(void) { run_tasks(task_scales, N_SCALED); }
+
 /* ---- pointwise ---- */
 
 enum { N_SUBSETS = 127, N_ORDERS = 2 + 6 + 24, N_DTYPES = 9, N_LENGTHS = 6 };
@@ -1494,7 +1534,8 @@ static const struct section {
     void (*run)(void);
 } sections[] = {
     {"smallest", section_smallest}, {"gemm", section_gemm},     {"bases", section_bases}, {"forms", section_forms},
-    {"pointwise", section_pointwise}, {"ops", section_ops},     {"random", section_random}, {"repeat", section_repeat},
+    {"scales", section_scales},     {"pointwise", section_pointwise}, {"ops", section_ops}, {"random", section_random},
+    {"repeat", section_repeat},
     {"big", section_big},           {"resources", section_resources},
 };
 
