@@ -35,11 +35,11 @@ static bool has_scales(const struct graph *g) {
     return false;
 }
 
-/* Prices are no better than this. */
-static const double CLEARLY_FASTER = 0.9;
+/* Prices are no better than this; of two that are about the same fewer kernels are taken. */
+static const double CLEARLY_FASTER = 0.9, ABOUT_THE_SAME = 1.005;
 
 /* Reductions by runs are made for epilogues, which not every engine has. Where a kernel is free to be several, it is
- * taken without them if that is clearly faster, or fewer and not slower. Likewise without scaled factors, which one
+ * taken without them if that is clearly faster, or fewer and about as fast. Likewise without scaled factors, which one
  * engine alone takes as they were written, if that is faster. */
 static fx_status make_free(
     struct cx *cx, const struct kernel *k, const struct pipeline_options *o, struct buf *dump, struct form *out) {
@@ -53,7 +53,8 @@ static fx_status make_free(
         if (tried == FX_ERR_INTERNAL) return tried;
         if (tried) cx->n_diags = n_diags, cx->n_errors = n_errors; /* of a form that is not taken */
         bool is_fewer = !tried && launches_each_time(whole.chosen) < launches_each_time(form.chosen);
-        if (!tried && whole.chosen->seconds <= form.chosen->seconds * (is_fewer ? 1 : CLEARLY_FASTER)) form = whole;
+        const double most = form.chosen->seconds * (is_fewer ? ABOUT_THE_SAME : CLEARLY_FASTER);
+        if (!tried && whole.chosen->seconds <= most) form = whole;
     }
     const bool is_free = k->fuse == FUSE_PREFER && !k->kernels && !o->skip && !o->stop_after && !o->dump_after;
     if (!status && is_free && has_scales(form.fused)) {
