@@ -363,7 +363,7 @@ START_TEST(a_summary_is_short) {
             "f: 1 GPU kernel, predicted 19.1 us on an H200 at M=4096 N=2048; moves 33.6 MB, 0.333 of what 3 unfused kernels would\n"
             "  kernel 1, f_: row, 33.6 MB, 18.0 us bound by instructions and latency\n"
             "    line 1: of a row softmax[N](x * f32(idx(N))); in a row softmax[N](x * f32(idx(N)))\n"
-            "    launches fx_f_1x128_keep4: grid 4096, 128 threads, 512 bytes of shared memory; 7 blocks an SM, 5 waves\n"}};
+            "    launches fx_f_1x128_keep4: grid 4096, 128 threads, 1536 bytes of shared memory; 7 blocks an SM, 5 waves\n"}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         fx_compilation *c = compile(of[i].text, NULL, 0);
         ck_assert_str_eq(fx_receipt(c, FX_FORMAT_SUMMARY, NULL), of[i].summary);
