@@ -374,9 +374,14 @@ static bool holds(const struct fitter *f, const struct fitted *c, const struct p
     return false;
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
+/* qsort may ask the C library for memory. */
+static void sort(double *values, int n) {
+    for (int i = 1; i < n; i++) {
+        const double v = values[i];
+        int at = i;
+        for (; at > 0 && values[at - 1] > v; at--) values[at] = values[at - 1];
+        values[at] = v;
+    }
 }
 
 /* The test that leaves most to be gained of the points that are `open`. */
@@ -389,7 +394,7 @@ static double best_test(const struct fitter *f, const double *gains, const bool 
             values[i] = feature_at(f, labels, f->points[i].given);
             if (open[i]) sorted[n++] = values[i];
         }
-        qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+        sort(sorted, n);
         for (int s = 0; s + 1 < n; s++) {
             if (sorted[s] == sorted[s + 1]) continue;
             for (int above = 0; above < 2; above++) {
@@ -497,7 +502,7 @@ static void move_limit(struct fitter *f, const struct choice *x, int j, struct f
             struct point p = crossing(f, j, x->at[a], &f->points[a], &f->points[b], label);
             limits[n++] = feature_at(f, t->labels, p.given);
         }
-    qsort(limits, (size_t)n, sizeof *limits, by_value);
+    sort(limits, n);
     double limit = n ? limits[n / 2] : t->limit;
     if (limit >= low && limit < high) t->limit = limit;
 }

@@ -144,25 +144,25 @@ static fx_status open_variants(fx_prepared *p, int i) {
 /* The source with the extents that launch l takes set to numbers: its entries say which, in the order of its arguments.
  * malloc'ed; "" where it takes none, NULL when out of memory. */
 static char *known_source(const fx_prepared *p, const struct fx_launch *l) {
-    char *text = NULL;
-    size_t size;
+    enum { MOST = 80 }; /* characters of an extent */
+    static const char begin[] =
+        "static __device__ __forceinline__ void fx_known(long long &e, long long v) { e = v; }\n"
+        "static __device__ __forceinline__ void fx_known(int, long long) {}\n#define FX_KNOWN(";
     int n = 0;
     for (int a = 0; a < l->n_args; a++) n += l->args[a].kind == FX_ARG_EXTENT;
     if (!n) return strdup("");
-    FILE *to = open_memstream(&text, &size);
-    if (!to) return NULL;
-    fputs("static __device__ __forceinline__ void fx_known(long long &e, long long v) { e = v; }\n"
-          "static __device__ __forceinline__ void fx_known(int, long long) {}\n#define FX_KNOWN(", to);
-    for (int i = 0; i < n; i++) fprintf(to, "%se%d", i ? ", " : "", i);
-    fputs(")", to);
+    const size_t room = sizeof begin + 2 * MOST + MOST * (size_t)n + strlen(p->program->source);
+    char *text = malloc(room), *at = text;
+    if (!text) return NULL;
+    at += snprintf(at, room, "%s", begin);
+    for (int i = 0; i < n; i++) at += snprintf(at, MOST, "%se%d", i ? ", " : "", i);
+    *at++ = ')';
     for (int a = 0, i = 0; a < l->n_args; a++)
         if (l->args[a].kind == FX_ARG_EXTENT)
-            fprintf(to, "%sfx_known(e%d, %lldll)", i ? ", " : " ", i, (long long)p->extents[l->args[a].index]), i++;
-    fprintf(to, "\n#line 1\n%s", p->program->source);
-    const bool is_whole = !ferror(to);
-    if (fclose(to) == 0 && is_whole) return text;
-    free(text);
-    return NULL;
+            at += snprintf(at, MOST, "%sfx_known(e%d, %lldll)", i ? ", " : " ", i,
+                (long long)p->extents[l->args[a].index]), i++;
+    snprintf(at, room - (size_t)(at - text), "\n#line 1\n%s", p->program->source);
+    return text;
 }
 
 /* Adds variant v of launch i with the hinted extents compiled in, where that is another entry and not opened yet: the
