@@ -277,10 +277,12 @@ static const char *differ_from_oracle(
 
 /* ---- properties ---- */
 
+enum { MAX_PASSES = 32 }; /* of the pipeline */
+
 struct tally { /* over many specs */
     int n_partitions, n_rounded, n_exact; /* proposals; those with 16-bit buffers; of them those that lost nothing */
     int n_fired[16];                      /* by rule of the algebra: rewrites that were compared */
-    int n_changed[16];                    /* by pass: graphs that it changed, of those compared */
+    int n_changed[MAX_PASSES];            /* by pass: graphs that it changed, of those compared */
     int n_shares;                         /* values that runs share, in graphs that were compared */
     int n_partials, n_both, n_epilogues;  /* reductions in runs that were compared; over two labels; stores of them by a
                                              contraction's kernel */
@@ -670,6 +672,7 @@ START_TEST(test_tally) {
     if (all->n_drawn == 0) return; /* test_generated was left out */
     for (int r = 0; algebra_rule(r); r++)
         ck_assert_msg(all->n_fired[r] >= 5, "%s was applied %d times only", algebra_rule(r)->name, all->n_fired[r]);
+    ck_assert_ptr_null(pipeline_pass(MAX_PASSES - 1));
     for (int i = 0; pipeline_pass(i); i++)
         ck_assert_msg(
             all->n_changed[i] > 0, "%s changed no graph: tests/golden/fuse has none for it", pipeline_pass(i)->name);
