@@ -267,12 +267,13 @@ struct fx_parts_converter {
         fx_hide(thread);  // as for a consumer
         const int column = thread % 128 / LANES, first = thread % LANES * STEPS, warp = thread / 32 % 4;
         unsigned word = is_first && block == 0 ? count<SEGMENT>(column, first) : 0;
+        float kept[16];  // of the first step; the others are read again
         fx_parts_level level(limit);
 #pragma unroll
         for (int s = 0; s < STEPS; ++s) {
           float x[16];
-          read<SEGMENT>(x, column, first + s);
-          level.see(x);
+          read<SEGMENT>(s == 0 ? kept : x, column, first + s);
+          level.see(s == 0 ? kept : x);
         }
         level.template join<LANES>();
         const fx_parts_scale &scale = level.scale;
@@ -290,12 +291,17 @@ struct fx_parts_converter {
         goes_on = has_rest || flags & FX_PARTS_MORE;
         fx_mbarrier_wait(planes.empty(), planes.parity ^ 1);
         int again = column;
-        fx_hide(again);  // read again, at addresses that are computed again, as there are few registers
+        fx_hide(again);  // where the rest of it is read is computed anew
         const unsigned to = planes.address() + column * 128;
 #pragma unroll
         for (int i = 0; i < STEPS * 2; ++i) {
           float x[8];
-          read<SEGMENT>(x, again, first * 2 + i);
+          if (i < 2) {
+#pragma unroll
+            for (int j = 0; j < 8; ++j) x[j] = kept[i * 8 + j];
+          } else {
+            read<SEGMENT>(x, again, first * 2 + i);
+          }
           level.keep(x);
           const unsigned at = to + ((first * 2 + i ^ column % 8) << 4);
           unsigned part[2][4];
