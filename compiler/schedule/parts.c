@@ -1,4 +1,4 @@
-/* The gemm driver of f32 that splits operands on the way: products of f16 on sm_90a, operands copied as boxes of tensor
+/* The gemm driver of f32 that splits operands on the way: products of bf16 on sm_90a, operands copied as boxes of tensor
  * maps (kernels/driver_parts.cuh).
  *
  * In: a group as for the simt engine. Out: configurations for aligned operands beside those of simt, which take what is
@@ -14,7 +14,6 @@ enum {
     ROWS = 64,
     K = 64,
     MOST_APART = 128,
-    WORDS = 16, /* bytes: one of each warp of a warpgroup */
     STAGED_COLUMNS = 64,
     STAGED_PITCH = STAGED_COLUMNS * 4 + 16
 };
@@ -27,8 +26,8 @@ static const struct tile {
     int columns, a_stages, b_stages, planes, chunk;
     double rate; /* flops a cycle and SM of the mainloop */
 } tiles[] = {
-    {128, 2, 2, 2, 32, 530},
-    {64, 2, 2, 2, 32, 415},
+    {128, 2, 1, 2, 32, 430},
+    {64, 2, 2, 2, 32, 350},
 };
 
 /* Bytes for the staged sums of 64 columns and slots behind them, where elements are reduced or share something with
@@ -43,11 +42,10 @@ static int staged_bytes(const struct graph *g, const struct scheduled *s) {
 /* By the formula of driver_parts.cuh. */
 static int smem_bytes(const struct tile *t, int n_sums, int staged) {
     int staging = 16 * (n_sums * t->chunk * 4 + 32), a = CONSUMERS * ROWS * K * 4, b = t->columns * K * 4,
-        planes = 2 * t->columns * K * 2 + 1024;
-    const int barriers = t->a_stages * a + t->b_stages * b + t->planes * planes +
-        (staged ? staged : CONSUMERS * (WARPGROUP / 32) * staging);
-    return (barriers + 2 * (t->a_stages + t->b_stages + t->planes) * 8 + WORDS - 1) / WORDS * WORDS + 3 * 2 * WORDS +
-        2 * CONSUMERS * ROWS * 4;
+        planes = 3 * t->columns * K * 2;
+    return t->a_stages * a + t->b_stages * b + t->planes * planes +
+           (staged ? staged : CONSUMERS * (WARPGROUP / 32) * staging) +
+           2 * (t->a_stages + t->b_stages + t->planes) * 8;
 }
 
 /* How many sums a segment has, whose B's lie beside each other in a stage: all of them, or each its own; else 0. */
@@ -86,7 +84,6 @@ static void add_config(
     if (bn % ROWS || n_sums / beside * t->columns > MOST_APART) return;
     struct tile own = *t;
     own.chunk = chunk;
-    if (smem_bytes(&own, n_sums, staged) > g->cx->arch->block_shared) own.b_stages = 1;
     if (smem_bytes(&own, n_sums, staged) > g->cx->arch->block_shared) return;
     struct config *c = config_next(s);
     if (!c) return;
@@ -106,7 +103,7 @@ static void add_config(
         .epilogue = BEGIN + gemm_epilogue_cycles(bm * bn, CONSUMERS, n_sums, instructions),
         .suffix = arena_printf(&g->cx->arena, "%dx%d_parts%s", bm, bn, stores_any ? "_any" : ""),
         .engine = arena_printf(&g->cx->arena, "fx_wgmma_parts<fx_held_%d, %d, %d, %d, %d, %d, %d, %d, %s>",
-            t->columns, beside, n_sums, own.a_stages, own.b_stages, own.planes, chunk, staged,
+            t->columns, beside, n_sums, t->a_stages, t->b_stages, t->planes, chunk, staged,
             stores_any ? "false" : "true"),
         .text = arena_printf(&g->cx->arena,
             "wgmma f32 split on the way %dx%dx%d, %d stages, %d consumers side by side%s", bm, bn, K,
