@@ -13,7 +13,7 @@ enum { WARPGROUP = 128, CONSUMERS = 2, ROWS = 64 * CONSUMERS, K = 64, CHUNK = 32
 
 /* Tiles of ROWS of the made operand: columns of the other one. Rates as in wgmma.c, but from an H200: gemm16.py, casts
  * and 8-bit weights at 4096^3. */
-static const struct tile {
+static const struct made_tile {
     int columns, stages;
     double rate; /* flops a cycle and SM of the mainloop */
 } tiles[] = {
@@ -81,7 +81,7 @@ bool wgmma_makes(const struct graph *g, const struct partition *p, struct schedu
 }
 
 /* By the formula of driver_wgmma_made.cuh. */
-static int smem_bytes(const struct tile *t, int made_stages, int stages, int slabs, bool is_turned) {
+static int smem_bytes(const struct made_tile *t, int made_stages, int stages, int slabs, bool is_turned) {
     enum { TURNED_PITCH = 16 * 4 + 16, PITCH = CHUNK * 4 + 32 };
     const int staging = slabs       ? slabs * MAP_STORED_ROWS * MAP_ROW_BYTES
                         : is_turned ? CHUNK * TURNED_PITCH
@@ -101,7 +101,7 @@ static bool has_context(
     return false;
 }
 
-static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct tile *t,
+static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct made_tile *t,
     double instructions) {
     const struct segment *e = &s->gemm.segments[0];
     const bool is_turned = e->b[0].is_computed;
@@ -158,7 +158,8 @@ bool wgmma_configure_made(
         int i = 0;
         for (; i < mma.n_configs; i++)
             if (mma.configs[i].is_aligned == aligned && mma.configs[i].is_skinny) config_copy(s, &mma.configs[i]);
-        for (size_t t = 0; aligned && t < sizeof tiles / sizeof *tiles; t++) add_config(g, p, s, &tiles[t], instructions);
+        for (size_t t = 0; aligned && t < sizeof tiles / sizeof *tiles; t++)
+            add_config(g, p, s, &tiles[t], instructions);
         for (i = 0; i < mma.n_configs; i++) {
             struct config f = mma.configs[i];
             if (f.is_aligned != aligned || f.is_skinny) continue;
