@@ -1,6 +1,7 @@
 /* Parameters and buffers as memory: what a group stores to, and what it loads.
  *
  * In: a graph, its partition. Out: tensors, the loads and the footprint of a group, sizes at the nominal extents. */
+#include "graph/linear.h"
 #include "graph/tensor.h"
 
 /* The labels of a tensor in storage order. One fixed at 1 changes no address:
@@ -153,19 +154,9 @@ static bool reads_same(const struct chunk *x, const struct chunk *y, const struc
 
 /* Position n as factor * idx(axis) + first; false where it is not seen to be that. */
 static bool find_linear(const struct node *n, int axis, int64_t *factor, int64_t *first) {
-    int64_t a, b, c, d;
-    if (n->kind == N_INDEX && n->axis == axis) return *factor = 1, *first = 0, true;
-    if (n->kind == N_CONST && fx_is_integer(n->dtype)) return *factor = 0, *first = n->integer, true;
-    if (n->kind != N_OP || n->n_args != 2 || (n->op != O_ADD && n->op != O_SUB && n->op != O_MUL) ||
-        !find_linear(n->args[0], axis, &a, &b) || !find_linear(n->args[1], axis, &c, &d))
-        return false;
-    if (n->op == O_MUL) {
-        if (a && c) return false;
-        return !__builtin_mul_overflow(a ? a : b, c ? c : d, factor) && (a || c || !(*factor = 0)) &&
-               !__builtin_mul_overflow(b, d, first);
-    }
-    return n->op == O_ADD ? !__builtin_add_overflow(a, c, factor) && !__builtin_add_overflow(b, d, first)
-                          : !__builtin_sub_overflow(a, c, factor) && !__builtin_sub_overflow(b, d, first);
+    struct linear l = {0};
+    if (!linear_add(&l, n, 1) || l.n > 1 || (l.n && l.axis[0] != axis)) return false;
+    return *factor = l.n ? l.factor[0] : 0, *first = l.first, true;
 }
 
 /* The position of access n along axis; NULL: the axis passes through. */

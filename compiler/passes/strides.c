@@ -8,16 +8,11 @@
  * NaN. */
 #include <string.h>
 
+#include "graph/linear.h"
 #include "passes/build.h"
 #include "passes/passes.h"
 
-enum { MOST_PAIRS = 2, MOST_PHASES = 16, MOST_TERMS = 4 };
-
-struct linear { /* first + the sum of factor * idx(axis) */
-    int n;
-    int axis[MOST_TERMS];
-    int64_t factor[MOST_TERMS], first;
-};
+enum { MOST_PAIRS = 2, MOST_PHASES = 16 };
 
 struct pair { /* (kept_factor * kept + summed_factor * summed + first) % step == 0, the factors 1 or -1 */
     int kept, summed;
@@ -38,38 +33,6 @@ struct strider {
     bool is_changed;
 };
 
-static void add_term(struct linear *l, int axis, int64_t factor, bool *ok) {
-    int i = 0;
-    while (i < l->n && l->axis[i] != axis) i++;
-    if (i == MOST_TERMS) {
-        *ok = false;
-        return;
-    }
-    if (i == l->n) l->axis[l->n++] = axis, l->factor[i] = 0;
-    l->factor[i] += factor;
-}
-
-/* Adds scale * n to l; false where n is not linear, or numbers are large. */
-static bool add_linear(struct linear *l, const struct node *n, int64_t scale) {
-    bool ok = true;
-    if (scale > INT32_MAX || scale < -INT32_MAX) return false;
-    if (n->kind == N_INDEX) return add_term(l, n->axis, scale, &ok), ok;
-    if (n->kind == N_CONST && fx_is_integer(n->dtype)) {
-        if (n->integer > INT32_MAX || n->integer < -INT32_MAX) return false;
-        return !__builtin_add_overflow(l->first, scale * n->integer, &l->first);
-    }
-    if (n->kind != N_OP) return false;
-    if (n->op == O_ADD) return add_linear(l, n->args[0], scale) && add_linear(l, n->args[1], scale);
-    if (n->op == O_SUB) return add_linear(l, n->args[0], scale) && add_linear(l, n->args[1], -scale);
-    if (n->op != O_MUL) return false;
-    for (int i = 0; i < 2; i++) {
-        const struct node *c = n->args[i];
-        if (c->kind == N_CONST && c->integer <= INT32_MAX && c->integer >= -INT32_MAX)
-            return add_linear(l, n->args[1 - i], scale * c->integer);
-    }
-    return false;
-}
-
 static int64_t remainder_of(int64_t a, int64_t b) { return (a % b + b) % b; }
 
 static int64_t extent_of(const struct graph *g, int axis) { return g->kernel->axes[axis].extent; }
@@ -80,7 +43,7 @@ static bool find_pair(const struct graph *g, const struct node *sum, const struc
     if (!node_is_op(n, O_EQ) || !is_integer_const(n->args[1], 0) || !node_is_op(n->args[0], O_MOD)) return false;
     const struct node *step = n->args[0]->args[1];
     if (step->kind != N_CONST || step->integer < 2 || step->integer > MOST_PHASES ||
-        !add_linear(&l, n->args[0]->args[0], 1) || l.n != 2)
+        !linear_add(&l, n->args[0]->args[0], 1) || l.n != 2)
         return false;
     const bool is_second = axes_have(sum->reduced, sum->n_reduced, l.axis[1]);
     *p = (struct pair){.kept = l.axis[!is_second], .summed = l.axis[is_second], .kept_factor = l.factor[!is_second],
@@ -137,8 +100,8 @@ static struct node *integer_op(struct graph *out, enum op op, struct node *a, in
 
 /* factor * I + first for a linear form over the labels of g, divided by `by`; NULL where that is not whole. */
 static struct node *build_linear(struct strider *s, const struct linear *l, int64_t by, const struct node *like) {
-    int64_t first = l->first, factor[MOST_TERMS];
-    int axis[MOST_TERMS];
+    int64_t first = l->first, factor[LINEAR_TERMS];
+    int axis[LINEAR_TERMS];
     struct node *sum = NULL;
     for (int i = 0; i < l->n; i++) {
         bool is_summed;
@@ -171,10 +134,10 @@ static struct node *at_phase(struct strider *s, const struct node *n);
 static struct node *position_at_phase(struct strider *s, const struct node *n) {
     struct linear l = {0};
     struct node *made = NULL;
-    if (n->dtype == FX_I64 && add_linear(&l, n, 1)) return build_linear(s, &l, 1, n);
+    if (n->dtype == FX_I64 && linear_add(&l, n, 1)) return build_linear(s, &l, 1, n);
     l = (struct linear){0};
     if (node_is_op(n, O_FLOORDIV) && n->args[1]->kind == N_CONST && n->args[1]->integer > 0 && n->dtype == FX_I64 &&
-        add_linear(&l, n->args[0], 1))
+        linear_add(&l, n->args[0], 1))
         made = build_linear(s, &l, n->args[1]->integer, n);
     return made;
 }
