@@ -27,8 +27,8 @@ static const struct pass passes[] = {
     {"algebra", pass_algebra, false, false, "after access, and before fuse, which decides on what is left to compute",
         "canonicalise"},
     {"scales", pass_scales, false, false,
-        "after algebra, which sees the sums of blocks as they are written and would part the scaled factors, and before "
-        "fuse",
+        "after algebra, which sees the sums of blocks as they are written and would part the scaled factors, and "
+        "before fuse",
         NULL},
     {"windows", pass_windows, false, false,
         "after algebra, which brings accesses to the leaves and would see through what is stored, and before dce", NULL},

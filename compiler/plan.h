@@ -81,7 +81,7 @@ struct fx_expr { /* n == 0 means "true" as a condition, 0 elsewhere */
 struct fx_extent {
     const char *name; /* the label */
     int64_t value;    /* fixed at compile time, or -1: bound from the arguments */
-    bool is_made;     /* by the compiler, of no argument: where it is not fixed an equation gives it, over those before */
+    bool is_made;     /* by the compiler, of no argument: not fixed, an equation over those before gives it */
 };
 
 struct fx_packing {          /* several elements in each word of the argument */

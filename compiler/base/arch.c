@@ -7,8 +7,8 @@
 
 static const struct arch rows[] = {
 #define ARCH(name, gpu, sms, mhz, gb, l2, block_kb, sm_kb, threads, blocks, tensor, clusters, wgmma, mma_f64, f8) \
-    {name, gpu, sms, mhz * 1e6, gb * 1e9, l2, block_kb << 10, sm_kb << 10, threads, blocks, tensor, clusters, wgmma,       \
-        mma_f64, f8},
+    {name, gpu, sms, mhz * 1e6, gb * 1e9, l2, block_kb << 10, sm_kb << 10, threads, blocks, tensor, clusters,          \
+        wgmma, mma_f64, f8},
 #define GPU(arch, name, sms, mhz, gb, l2)
 #include "base/arch.def"
 #undef ARCH

@@ -1,7 +1,7 @@
 /* The table of pointwise ops, iterated from ops.def (op.c).
  *
- * enum op names the rows of named_ops.def. The ops behind them have numbers, up to op_count, and no names, so that a row
- * is added to ops.def without the files that include this header being compiled anew. Where FX_EVERY_OP is defined, in
+ * enum op names the rows of named_ops.def. The ops behind them have numbers, up to op_count, and no names: a row that
+ * is added to ops.def then changes nothing for the files that include this header. Where FX_EVERY_OP is defined, in
  * op.c and in the tests of ops, all rows have names. */
 #ifndef FX_OP_H
 #define FX_OP_H

@@ -1,5 +1,5 @@
-/* Writes the `.cu`: the launch contract, the pieces of compiler/kernels that it needs (emit_pieces.c), then for every GPU
- * kernel its problem struct and its entries.
+/* Writes the `.cu`: the launch contract, the pieces of compiler/kernels that it needs (emit_pieces.c), then for every
+ * GPU kernel its problem struct and its entries.
  *
  * In: the unit and its plan. Out: CUDA text. */
 #include "emit/emit.h"
@@ -181,8 +181,8 @@ static void emit_parameter(struct buf *out, const struct scheduled_graph *c, con
     else buf_printf(out, "%.*s/* %s */", (int)(s.len - strlen(name)), s.s, name);
 }
 
-/* "FX_KNOWN(M_, 0, N_);": the extents that an entry takes, in order, 0 for those that it does not read; "" where it reads
- * none. A launcher that knows them has them compiled in. */
+/* "FX_KNOWN(M_, 0, N_);": the extents that an entry takes, in order, 0 for those that it does not read; "" where it
+ * reads none. A launcher that knows them has them compiled in. */
 static const char *known_extents(
     struct arena *a, const struct launch *phases, const struct plan_launch *d, const char *statements) {
     struct buf s;

@@ -40,9 +40,9 @@ static inline int fuse_walk(struct fuser *f) { return 2 * ++f->n_walks; }
  * contraction it is a factor of, or NULL. */
 int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, const struct node *reader,
     const char *why, struct span span);
-/* Likewise of factor s of x in parts. */
-/* The buffer of a value that is stored in an order of its own. */
+/* The buffer of a value that is stored in an order of its own; so_that: what this is for, for the receipt. */
 int fuse_need_stored(struct fuser *f, struct node *n, const char *so_that);
+/* That of factor s of x in parts. */
 int fuse_need_split(struct fuser *f, const struct product *x, int s);
 void fuse_add_store(struct fuser *f, struct group *r, struct node *value, int param, int buffer);
 /* Whether n is computed from m, in whatever kernels. */

@@ -191,7 +191,8 @@ static const char *made_extent(struct host_writer *w, int e) {
     return "0";
 }
 
-/* A refusal when some extent is out of range; nothing where the spec fixes them all. Then those that no caller gives. */
+/* A refusal when some extent is out of range; nothing where the spec fixes them all. Then those that no caller gives.
+ */
 static void put_extent_check(struct host_writer *w, const char *result) {
     int n = 0;
     for (int i = 0; i < w->k->n_extents; i++) {

@@ -21,8 +21,8 @@ struct node *build_folded(struct graph *g, const struct node *n);
 
 /* Adds a label to the kernel of a new graph; its number. */
 int build_label(const struct graph *g, struct kernel *k, struct axis label);
-/* A label made of `whole` by a pass: its own name and `suffix`, fixed, or open and as long as `value` says, which `text`
- * is for messages. The one that is so already, where the kernel has it; else a new one. */
+/* A label that a pass makes of another one, whose name `label` has: that name and `suffix`. It is fixed, or open, and
+ * then as long as `value` says; `text` says so to people. Where the kernel has such a label already, that one. */
 int build_made_label(const struct graph *g, struct kernel *k, struct axis label, const char *suffix,
     struct fx_expr value, const char *text);
 /* A name made of n that no label has: hints and receipts tell labels apart by theirs. */

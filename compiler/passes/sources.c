@@ -6,8 +6,6 @@
  * which an input that it is made of lies. Without it each element would be computed anew for every window that it lies
  * in. What is rounded so has to be licensed as the spec writes the product. The copy is a kernel, so the product has to
  * be large enough to pay for it; not where the kernel says how many GPU kernels it wants. */
-#include <string.h>
-
 #include "graph/tensor.h"
 #include "passes/build.h"
 #include "passes/passes.h"

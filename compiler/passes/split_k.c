@@ -3,9 +3,9 @@
  * In: a graph. Out: one in which sum[K](a * b) has become sum[S](sum[I](a[K: n * S + I] * b[K: n * S + I])), S and I
  * new labels of the kernel, for a contraction that takes a quarter less time so at nominal extents: one whose tiles
  * leave most multiprocessors idle, also where clusters of blocks share out the k of a tile. S is then one more batch
- * axis: slices run beside each other, and what adds them up does the epilogue. Slices are as long as one another, if they
- * can be; else the last one is shorter, and a and b, which then have to lie in memory, are read as 0 behind the end of K.
- * Where an extent is open, the launch has the number of slices: labels whose equations say what keeps all
+ * axis: slices run beside each other, and what adds them up does the epilogue. Slices are as long as one another, if
+ * they can be; else the last one is shorter, and a and b, which then have to lie in memory, are read as 0 behind the
+ * end of K. Where an extent is open, the launch has the number of slices: labels whose equations say what keeps all
  * multiprocessors busy, and, of factors that are computed, what divides K. Terms are added in another order, as in any
  * sum. Where the kernel says how many GPU kernels it wants, the slices and their sum are phases of one, or the form
  * without slices is taken (form.c). Not where every contraction is to be by itself, and not where a factor is made of
@@ -151,7 +151,8 @@ static bool stores_odd_rows(const struct graph *g, const struct node *n) {
     return false;
 }
 
-/* The last label of the output with the labels of contraction n, and how many elements are 16 bytes; -1: there is none. */
+/* The last label of the output with the labels of contraction n, and how many elements are 16 bytes; -1: there is none.
+ */
 static int stored_label(const struct graph *g, const struct node *n, int *chunk) {
     for (int i = 0; i < g->kernel->n_params; i++) {
         const struct param *p = &g->kernel->params[i];

@@ -20,8 +20,8 @@ struct slices { /* how a contraction is cut */
     bool is_even; /* else the last one is shorter */
     bool is_open; /* the launch knows their number, of these the nominal one */
     bool has_clusters; /* uncut, clusters of blocks may share out k */
-    int stored;   /* the last label of an output with the labels of the contraction, or -1: of rows that are no multiple */
-    int chunk;    /* of so many elements clusters do not */
+    int stored;   /* the last label of an output with the labels of the contraction, or -1 */
+    int chunk;    /* where its extent is no multiple of so many, clusters share out no k */
     int most;     /* of open ones: slices for every multiprocessor to have one */
     int bits;     /* of an element as it is multiplied */
     double rate;  /* operations of a multiprocessor in a cycle */

@@ -69,6 +69,14 @@ static void push_depth(const struct slice_writer *w, struct terms *x, int place)
     terms_size(x, w->k, axes, w->n->n_reduced);
 }
 
+/* 1 where the extent of a label is no multiple of so many elements, which 16 bytes hold. */
+static void push_is_odd(const struct slice_writer *w, struct terms *x, int label, int elements) {
+    terms_extent(x, w->k, label);
+    constant_op(x, elements, FX_T_MOD);
+    constant_op(x, 0, FX_T_EQ);
+    constant_op(x, 0, FX_T_EQ);
+}
+
 /* The time of a product by the tile that suits it best; uncut, clusters may share out the k of a tile. */
 static void push_product(const struct slice_writer *w, struct terms *x, int number, int place) {
     static const struct { /* as arch_cluster_blocks has it: so many blocks more of up to of_sms / of_tiles SMs' tiles */
@@ -96,11 +104,7 @@ static void push_product(const struct slice_writer *w, struct terms *x, int numb
                 terms_op(x, FX_T_DIV);
                 constant_op(x, femtoseconds(EXCHANGE_SECONDS), FX_T_ADD);
                 if (w->of->stored >= 0) {
-                    terms_extent(x, w->k, w->of->stored);
-                    constant_op(x, w->of->chunk, FX_T_MOD);
-                    terms_constant(x, 0);
-                    terms_op(x, FX_T_EQ);
-                    constant_op(x, 0, FX_T_EQ);
+                    push_is_odd(w, x, w->of->stored, w->of->chunk);
                     constant_op(x, NEVER, FX_T_MUL);
                     terms_op(x, FX_T_ADD);
                 }
@@ -138,22 +142,14 @@ static int row_label(const struct slice_writer *w, const struct node *f) {
     return p && p->n_axes && fx_dtype_bits(p->dtype) == 16 ? p->axes[p->n_axes - 1] : -1;
 }
 
-/* 1 where rows are no multiple of 16 bytes. */
-static void push_is_odd(const struct slice_writer *w, struct terms *x, int label) {
-    terms_extent(x, w->k, label);
-    constant_op(x, 8, FX_T_MOD);
-    terms_constant(x, 0);
-    terms_op(x, FX_T_EQ);
-    constant_op(x, 0, FX_T_EQ);
-}
-
 /* The time of the engine that takes any alignment where rows are such, else 0, as build_odd_seconds has it. */
 static void push_odd(const struct slice_writer *w, struct terms *x) {
+    enum { OF_16_BYTES = 8 }; /* 16-bit floats */
     static const struct split_tile odd = {ODD_TILE, ODD_TILE, 1};
     const int a = row_label(w, w->of->of.a), b = row_label(w, w->of->of.b);
     if (a < 0 && b < 0) return terms_constant(x, 0);
-    push_is_odd(w, x, a < 0 ? b : a);
-    if (a >= 0 && b >= 0 && a != b) push_is_odd(w, x, b), terms_op(x, FX_T_OR);
+    push_is_odd(w, x, a < 0 ? b : a, OF_16_BYTES);
+    if (a >= 0 && b >= 0 && a != b) push_is_odd(w, x, b, OF_16_BYTES), terms_op(x, FX_T_OR);
     terms_constant(x, ODD_FEW_ROWS);
     push_side(w, x, FX_T_MIN);
     terms_op(x, FX_T_LT);

@@ -3,11 +3,13 @@
  * In: a graph. Out: one in which sum[K](v), K of few elements and fixed, has become v[K: 0] + v[K: 1] + .., likewise
  * prod, max and min, where v reads some value at positions at which windows of neighbouring elements overlap: a
  * position that K and a kept label both step through, K further than one step of the other; or narrow ones side by
- * side. As a loop over K such a
- * reduction makes each thread compute one element; without it the terms are pointwise, and a thread loads and computes
- * several adjacent elements. Terms are added in the order of the loop; a sum that would begin at 0 begins at its first
- * term. Not of contractions that are matrix products, which engines take, nor of values that are made of other
- * reductions, which would be computed once a term. Not under `fuse: never`, where each operation is a kernel. */
+ * side. As a loop over K such a reduction makes each thread compute one element; without it the terms are pointwise,
+ * and a thread loads and computes several adjacent elements. Terms are added in the order of the loop; a sum that would
+ * begin at 0 begins at its first term. Of contractions that are matrix products, which engines take, those alone whose
+ * tiles would be nearly empty: convolutions of many groups of few channels, many products of a few rows and terms.
+ * Other reductions not of values that are made of reductions, which would be computed once a term. A long sum of whose elements rows are
+ * reduced is stored, as a row program would compute it one element at a time. Not under `fuse: never`, where each
+ * operation is a kernel. */
 #include <math.h>
 
 #include "graph/tensor.h"
@@ -17,7 +19,9 @@
 /* Terms of a reduction; nodes of its unrolled form; elements of a window side by side with others; terms of what is
  * stored before its rows are reduced. */
 enum { MOST_TERMS = 96, MOST_NODES = 1024, NARROW = 4, LEAST_STORED = 9 };
-enum { MOST_OF_SMALL = 16, FEW_ROWS = 4, MANY_COLUMNS = 32, MANY_BATCHES = 512 }; /* of small products */
+/* Of small products: terms, rows, columns, and how many they are. */
+enum { MOST_OF_SMALL = 16, FEW_ROWS = 4, MANY_COLUMNS = 32, MANY_BATCHES = 512 };
+/* Of convolutions by groups: how many there are, and channels of one. */
 enum { MANY_GROUPS = 8, FEW_CHANNELS = 16 };
 
 struct unroller {

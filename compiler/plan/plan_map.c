@@ -65,7 +65,8 @@ static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c,
     int n = map_axes(g, shape, m->segment, t, axes);
     struct fx_map out = {
         .base = t->param >= 0 ? (struct fx_arg){FX_ARG_PARAM, t->param} : (struct fx_arg){FX_ARG_BUFFER, t->buffer},
-        .dtype = shape->is_whole || (m->operand->from && t->dtype == FX_F32) ? FX_U32 : t->dtype, /* words, not rounded */
+        .dtype = shape->is_whole || (m->operand->from && t->dtype == FX_F32) ? FX_U32 /* words, not rounded */
+                                                                             : t->dtype,
         .offset = poly_expr(a, g, t, &t->view->offset),
         .rank = MAP_INNER + n,
         .is_tail = m->is_tail};

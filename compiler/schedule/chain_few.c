@@ -1,6 +1,6 @@
-/* The chain driver for few rows on mma: tiles of 16 or 32 rows, whose intermediate is shared out among blocks in pieces.
- * What a row reads decides how long it takes, so operands are copied as they lie, also where they are elements of a
- * tensor at positions, and once where the last factor is a part of the first one's.
+/* The chain driver for few rows on mma: tiles of 16 or 32 rows, whose intermediate blocks share out in pieces. What a
+ * row reads decides how long it takes, so operands are copied as they lie, also where they are elements of a tensor at
+ * positions, and once where the last factor is a part of the first one's.
  *
  * In: a scheduled chain. Out: configurations for aligned operands; on machines without tensor maps, or of operands that
  * they do not take, those of the chain schedule behind them. */
@@ -11,9 +11,9 @@
 bool schedule_chain_few_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 bool schedule_chain_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
-/* A tile: rows, in 16s; the most that is summed over first, intermediate and columns a block takes at a time; warps along
- * k and along the intermediate. What it takes: the most rows of a batch; operands that tensor maps take too, or that
- * they do not; whether C is a part of B. */
+/* A tile: rows, in 16s; the most that is summed over first, intermediate and columns a block takes at a time; warps
+ * along k and along the intermediate. What it takes: the most rows of a batch; operands that tensor maps take too, or
+ * that they do not; whether C is a part of B. */
 static const struct chain_few_tile {
     int rows, bk, bt, bn, warps_k, warps_t, stages, blocks, most_m;
     bool takes_plain, shares;
@@ -37,7 +37,8 @@ static int threads(const struct chain_few_tile *e) { return e->warps_k * e->warp
 /* As fx_chain_few of driver_chain_few.cuh has it. */
 static int smem_bytes(const struct chain_few_tile *e) {
     int rows = 16 * e->rows, stage = e->bt * 2 * (e->bk + (e->shares ? 0 : e->bn));
-    return e->stages * stage + e->warps_k * rows * (e->bt + 8) * 4 + rows * e->bt * 2 + rows * 4 + 16 + e->warps_k * e->warps_t * 8;
+    return e->stages * stage + e->warps_k * rows * (e->bt + 8) * 4 + rows * e->bt * 2 + rows * 4 + 16 +
+           e->warps_k * e->warps_t * 8;
 }
 
 /* ---- what it takes ---- */
@@ -107,8 +108,8 @@ void chain_few_configs(const struct graph *g, const struct partition *p, struct 
             .engine = arena_printf(a, "fx_chain_few<fx_%s, %d, %d, %d, %d, %d, %d, %d, %s>", fx_dtype_name(dtype),
                 e->rows, e->bt, e->bn, e->bk, e->warps_k, e->warps_t, e->stages, e->shares ? "true" : "false"),
             .text = arena_printf(a,
-                "mma %d rows, %d of the intermediate, %d columns, rows kept up to k = %d, %d stages, the intermediate in "
-                "pieces%s",
+                "mma %d rows, %d of the intermediate, %d columns, rows kept up to k = %d, %d stages, the intermediate "
+                "in pieces%s",
                 16 * e->rows, e->bt, e->bn, e->bk, e->stages, e->shares ? ", its last factor in the first one's" : "")};
         s->has_flags = true;
     }

@@ -187,7 +187,8 @@ static bool adds_nothing(
 
 /* Every element before or behind some place of a row is one that adds nothing to sums, and 0 to the second contraction:
  * rows begin and end there, as long as what it is multiplied by is finite, which the kernel looks up in memory, or
- * multiplies: the last contraction's factor, and that of the first ones that are multiplied by a 0. The place is what a condition says of which elements are chosen. */
+ * multiplies: the last contraction's factor, and that of the first ones that are multiplied by a 0. The place is what a
+ * condition says of which elements are chosen. */
 void chain_find_limits(const struct graph *g, const struct group *r, struct chain *x) {
     if (x->parts.n_t != 1) return;
     for (int i = x->parts.intermediate->id; i >= 0 && !x->n_limits; i--) {

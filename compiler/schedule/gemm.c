@@ -609,7 +609,9 @@ double gemm_epilogue_cycles(int elements, int warpgroups, int n_sums, double ins
 }
 
 /* Whether the copies of a configuration bring o, so that nothing is computed. */
-static bool is_copied(const struct config *f, const struct operand *o) { return f->takes_maps && (o->window || o->from); }
+static bool is_copied(const struct config *f, const struct operand *o) {
+    return f->takes_maps && (o->window || o->from);
+}
 
 const struct axis_list *gemm_line_labels(
     const struct gemm_shape *shape, const struct segment *e, const struct operand *o, bool is_a) {

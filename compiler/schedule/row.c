@@ -585,7 +585,8 @@ static const double OPS_PER_CYCLE = 128;
 static const double INSTRUCTIONS = 2;
 /* How much more than its part of a copy's bytes an SM moves where others idle. */
 static const double SM_SHARE = 2.5;
-/* Cycles until an element that a thread's own loop reads is there, and how many of them the thread waits for at once. */
+/* Cycles until an element that a thread's own loop reads is there, and how many of them the thread waits for at once.
+ */
 static const double LOAD_CYCLES = 600, LOADS_AT_ONCE = 4;
 enum { OF_FUNCTION = 4, JOIN_INSTRUCTIONS = 12, MOST_BLOCKS = 4, LONG_WALK = 1024 };
 

@@ -150,8 +150,8 @@ static bool is_upwards(const struct poly *p) {
     return p->n > 0;
 }
 
-bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const struct segment *e, const struct operand *o,
-    const struct axis_list *mn, const char **why_not) {
+bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
+    const struct operand *o, const struct axis_list *mn, const char **why_not) {
     struct map_axis axes[MAX_MAP_AXES];
     if (o->window) return im2col_of(g, e, o, mn, &(struct im2col){0}, why_not);
     if (o->is_computed) return *why_not = "an operand is computed as it is loaded", false;

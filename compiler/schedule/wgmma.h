@@ -23,8 +23,8 @@ const struct axis_list *map_axis_labels(
  * A is one. */
 bool are_mappable(const struct graph *g, const struct gemm_shape *shape, bool has_a, const char **why_not);
 /* Likewise of one operand of a segment. */
-bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const struct segment *e, const struct operand *o,
-    const struct axis_list *mn, const char **why_not);
+bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
+    const struct operand *o, const struct axis_list *mn, const char **why_not);
 /* Whether configurations of s take tensor maps; whether they store by them, too, in boxes of MAP_ROW_BYTES bytes and as
  * many rows as a warp has. */
 bool has_maps(const struct scheduled *s);
@@ -41,7 +41,8 @@ void wgmma_limit_stages(
  * is the same for all rows, or for all columns, in tensors of elements as wide that lie along n in whole pieces of 16
  * bytes. Returns how many stores there are, or 0. */
 int wgmma_boxes(const struct graph *g, const struct partition *p, const struct scheduled *s, int vector);
-/* Whether consumers can make one operand of s, whose other one is copied; marks it. Then its configurations (made.c). */
+/* Whether consumers can make one operand of s, whose other one is copied; marks it. Then its configurations (made.c).
+ */
 bool wgmma_makes(const struct graph *g, const struct partition *p, struct scheduled *s);
 bool wgmma_configure_made(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
