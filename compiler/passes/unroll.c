@@ -7,9 +7,9 @@
  * and a thread loads and computes several adjacent elements. Terms are added in the order of the loop; a sum that would
  * begin at 0 begins at its first term. Of contractions that are matrix products, which engines take, those alone whose
  * tiles would be nearly empty: convolutions of many groups of few channels, many products of a few rows and terms.
- * Other reductions not of values that are made of reductions, which would be computed once a term. A long sum of whose elements rows are
- * reduced is stored, as a row program would compute it one element at a time. Not under `fuse: never`, where each
- * operation is a kernel. */
+ * Of other reductions none whose values are made of reductions, which would be computed once a term. A long sum of
+ * whose elements rows are reduced is stored, as a row program would compute it one element at a time. Not under
+ * `fuse: never`, where each operation is a kernel. */
 #include <math.h>
 
 #include "graph/tensor.h"
