@@ -357,7 +357,8 @@ static void emit_chunks(struct body *b, struct scope *row, const bool *is_needed
 static struct scope *open_elements(struct body *b, struct scope *row) {
     struct scope *p = scope_open(&b->w, row);
     b->element = p;
-    buf_line(b->w.out, b->has_loops ? "#pragma unroll 1" : "#pragma unroll");
+    /* Accumulators are registers: their index has to be a constant. */
+    buf_line(b->w.out, b->has_loops && !b->is_gemm ? "#pragma unroll 1" : "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
     b->w.indent = 3;
     if (b->is_guarded)
