@@ -9,6 +9,9 @@ kernel uint8(x: u8[M,K], z: f32, s: f32[M], w: bf16[N,K]) -> y: bf16[M,N] with {
 kernel along_k(x: bf16[M,K], s: bf16[K], w: bf16[K,N]) -> y: bf16[M,N] with { fuse: require } { y = (x * s) @ w }
 kernel normed(x: bf16[M,K], m: f32[M], d: f32[M], g: f32[K], w: bf16[N,K]) -> y: bf16[M,N] with { fuse: require } { y = bf16((x - m) * d * g) @[K] w }
 test cast_a { M=1030 K=1048 N=2072 init: integers(-2,2) tol: exact }
+test cast_a { M=70 K=72 N=136 init: integers(-2,2) tol: exact }
+test squares { B=2 M=66 K=40 N=72 init: integers(-2,2) tol: exact }
+test uint8 { M=67 K=80 N=72 init: integers(0,3) tol: exact }
 test cast_a { M=1024 K=1024 N=2048 }
 test cast_kn { M=1030 K=1048 N=2072 }
 test cast_b { M=2072 K=1048 N=1032 init: integers(-2,2) tol: exact }
