@@ -12,24 +12,27 @@ bool schedule_chain_few_configure(const struct graph *, const struct partition *
 bool schedule_chain_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
 
 /* A tile: rows, in 16s; the most that is summed over first, intermediate and columns a block takes at a time; warps
- * along k and along the intermediate. What it takes: the most rows of a batch; operands that tensor maps take too, or
- * that they do not; whether C is a part of B. */
+ * along k and along the intermediate. What it takes: the most rows of a batch; when operands that tensor maps take too,
+ * not only those that they do not; whether C is a part of B. Where rows of the intermediate end early, tiles with tensor
+ * maps read the rest of C all the same, for what is not finite there, and slowly. */
+enum takes_plain { NEVER, LIMITED, ALWAYS };
 static const struct chain_few_tile {
     int rows, bk, bt, bn, warps_k, warps_t, stages, blocks, most_m;
-    bool takes_plain, shares;
+    enum takes_plain takes_plain;
+    bool shares;
     double rate; /* flops a cycle and SM, of both contractions: as fast as B and C are read */
 } tiles[] = {
-    {1, 64, 64, 64, 4, 1, 3, 3, 16, true, false, 240},
-    {1, 128, 64, 128, 4, 1, 2, 3, 16, false, false, 300},
-    {1, 256, 32, 256, 4, 2, 3, 2, 16, false, false, 300},
-    {2, 64, 32, 64, 4, 1, 3, 3, 256, false, false, 500},
-    {2, 128, 64, 128, 4, 2, 3, 1, 256, false, false, 500},
-    {2, 256, 32, 256, 4, 2, 3, 1, 256, false, false, 500},
-    {1, 64, 64, 64, 4, 1, 3, 4, 16, true, true, 600},
-    {1, 128, 64, 128, 4, 2, 3, 3, 16, true, true, 600},
-    {1, 256, 32, 256, 4, 2, 3, 3, 16, true, true, 600},
-    {1, 576, 64, 512, 4, 2, 2, 1, 16, true, true, 600},
-    {2, 576, 32, 512, 4, 2, 4, 1, 256, true, true, 900},
+    {1, 64, 64, 64, 4, 1, 3, 3, 16, ALWAYS, false, 240},
+    {1, 128, 64, 128, 4, 1, 2, 3, 16, LIMITED, false, 300},
+    {1, 256, 32, 256, 4, 2, 3, 2, 16, NEVER, false, 300},
+    {2, 64, 32, 64, 4, 1, 3, 3, 256, NEVER, false, 500},
+    {2, 128, 64, 128, 4, 2, 3, 1, 256, NEVER, false, 500},
+    {2, 256, 32, 256, 4, 2, 3, 1, 256, NEVER, false, 500},
+    {1, 64, 64, 64, 4, 1, 3, 4, 16, ALWAYS, true, 600},
+    {1, 128, 64, 128, 4, 2, 3, 3, 16, ALWAYS, true, 600},
+    {1, 256, 32, 256, 4, 2, 3, 3, 16, ALWAYS, true, 600},
+    {1, 576, 64, 512, 4, 2, 2, 1, 16, ALWAYS, true, 600},
+    {2, 576, 32, 512, 4, 2, 4, 1, 256, ALWAYS, true, 900},
 };
 
 static int threads(const struct chain_few_tile *e) { return e->warps_k * e->warps_t * 32; }
@@ -87,7 +90,8 @@ void chain_few_configs(const struct graph *g, const struct partition *p, struct 
     bool is_plain = !b->is_computed && !c->is_computed, shares = are_shared(b, &first->k, c, &x->second.n);
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
         const struct chain_few_tile *e = &tiles[i];
-        if ((is_plain && !e->takes_plain) || e->shares != shares || smem_bytes(e) > g->cx->arch->block_shared) continue;
+        bool takes_it = !is_plain || e->takes_plain == ALWAYS || (e->takes_plain == LIMITED && x->n_limits);
+        if (!takes_it || e->shares != shares || smem_bytes(e) > g->cx->arch->block_shared) continue;
         struct config *f = config_next(s);
         if (!f) return;
         *f = (struct config){.is_aligned = true,

@@ -43,6 +43,8 @@ kernel lengths(q: f16[G,R,D], k: f16[G,T,D], v: f16[G,T,D], n: i32[G], o: i32[G]
   y = softmax[T](where(idx(T) >= n || idx(T) + o < 0, -inf, (q @[D] k) * 0.1)) @[T] v
 }
 test lengths { G=7 R=4 T=300 D=64 n.init: integers(1,300) o.init: integers(-300,50) }
+test lengths { G=1 R=8 T=400 D=128 n.init: integers(1,400) o.init: integers(-300,50) }
+test lengths { G=40 R=8 T=1500 D=128 n.init: integers(1,1500) o.init: integers(-1500,50) }
 
 # few rows: the intermediate is cut in pieces, of one tile, of several, within blocks and at their ends; what rows sum besides, what is not finite, rows that take nothing
 kernel few(q: bf16[B,H,R,D], k: bf16[B,H,T,D], v: bf16[B,H,T,N], n: i32[B]) -> (y: bf16[B,H,R,N], l: f32[B,H,R], some: i32[B,H,R]) with { fuse: require } {
