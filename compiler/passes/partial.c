@@ -20,7 +20,7 @@ enum {
     HELD_ALONG = 16384,
     HELD_ACROSS = 256
 }; /* elements of a row that a row program keeps in registers where they are adjacent in memory; where neighbouring rows
-      are (schedules/row.c) */
+      are (schedule/row.c) */
 enum { MOST_PARTIALS = 16 }; /* of a kernel: each takes a buffer and registers of an epilogue */
 
 struct splitter {

@@ -256,7 +256,7 @@ static void side_lines(
     terms_op(x, FX_T_DIV);
 }
 
-/* The same of a configuration that the L2 cache feeds: the formula of gemm.c. */
+/* The same of a configuration that the L2 cache feeds: the formula of gemm_price.c. */
 static void fed_cost(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     const struct kernel *k = c->graph->kernel;
     const struct gemm_shape *s = &l->kernel->gemm;
@@ -302,7 +302,7 @@ static void fed_cost(struct terms *x, const struct scheduled_graph *c, const str
     add_constant(x, llround(PARTS * (f->of_tile + f->exchange)));
 }
 
-/* Tiles the busiest SM does, times what a tile costs; where epilogues are priced apart, by the formula of gemm.c. */
+/* Tiles the busiest SM does, times what a tile costs; where epilogues are priced apart, as gemm_price.c has it. */
 static void cost(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     const struct kernel *k = c->graph->kernel;
     const struct gemm_shape *s = &l->kernel->gemm;

@@ -1,28 +1,19 @@
-/* What the engines of the gemm driver share: the super-axes of the sums, their segments, the operands' layouts, and the
- * price.
+/* The shape of a gemm kernel, which its engines share: the super-axes of its sums, and their segments.
+ *
+ * In: a group with a contraction. Out: a gemm_shape, and what can be asked of one; its operands one by one are those of
+ * gemm_operand.c. Must not know tiles.
  *
  * A label of both factors that is kept is a batch axis; labels of one factor alone are m or n, whichever puts the last
  * axis of the first output on n. Each of m, n, k is one run of labels that lie adjacent in every operand in memory that
  * has them; what does not merge into the run becomes a batch axis (m, n) or an outer k axis, which is right at any
  * order. */
-#include <math.h>
 #include <string.h>
 
-#include "schedule/computed.h"
 #include "graph/operand.h"
+#include "schedule/computed.h"
 #include "schedule/merge.h"
-#include "schedule/skinny.h"
-
-/* Of a computed element, an operation. */
-enum { INSTRUCTIONS = 2 };
 
 static void push(struct axis_list *l, int axis) { l->axes[l->n++] = axis; }
-
-static bool has(const struct axis_list *l, int axis) {
-    for (int i = 0; i < l->n; i++)
-        if (l->axes[i] == axis) return true;
-    return false;
-}
 
 /* ---- labels ---- */
 
@@ -38,7 +29,7 @@ static void add_labels(const struct graph *g, const struct product *x, int s, en
     int n_order, struct axis_list *l) {
     for (int i = 0; i < n_order; i++)
         if (node_has_axis(x->factor[s], order[i]) && has_role(x->sum, x->factor[1 - s], order[i], role) &&
-            g->kernel->axes[order[i]].extent != 1 && !has(l, order[i]))
+            g->kernel->axes[order[i]].extent != 1 && find_label(l, order[i]) < 0)
             push(l, order[i]);
 }
 
@@ -55,98 +46,7 @@ void gemm_split_run(
     l->n -= first;
 }
 
-/* ---- operands ---- */
-
-struct operand gemm_operand(const struct graph *g, const struct partition *p, const struct product *x, int s) {
-    struct operand o = {.value = x->factor[s]};
-    if (x->buffer[s] >= 0) {
-        o.tensor = tensor_of_buffer(g, p, x->buffer[s]);
-        add_view(g, &o.tensor);
-    } else {
-        o.is_computed = (!tensor_of_factor(g, x->factor[s], &o.tensor) &&
-                            !tensor_of_slices(g, x->sum, x->factor[s], x->factor[1 - s], &o.tensor)) ||
-                        o.tensor.dtype != x->dtype[s];
-    }
-    return o;
-}
-
-/* The label along which leaf n's elements lie adjacent in memory, or -1; *bytes: how much it reads. */
-static int label_along(
-    const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, double *bytes) {
-    const struct node *source = n->kind == N_ACCESS ? n->args[0] : n;
-    struct tensor t;
-    *bytes = nominal_size(g, n->axes, n->n_axes);
-    if (source->kind == N_INPUT) t = tensor_of_param(g, source->param);
-    else if (!node_is_loaded(g, p, r, source, &t)) return -1;
-    if (!t.n_axes) return -1;
-    int last = t.axes[t.n_axes - 1];
-    *bytes *= fx_dtype_bits(t.dtype) / 8.0;
-    for (int i = 0; n->kind == N_ACCESS && i < n->n_at; i++) {
-        if (n->at[i] != last) continue;
-        last = -1;
-        for (const struct node *at = n->args[1 + i]; last < 0 && at;
-             at = at->kind == N_OP && (at->op == O_ADD || at->op == O_SUB) ? at->args[0] : NULL)
-            if (at->kind == N_INDEX) last = at->axis;
-        break;
-    }
-    return last;
-}
-
-/* What an element of a window comes to that is read by itself, at a position of its own, as measured: 7 cycles of an
- * SM, most of them waiting. */
-static const double GATHERED = 200;
-
-/* Operations an element of the operand takes; what is the same for a chunk along `along` is computed once for it. `of`:
- * what is computed two elements at a time, of which bits of a word take two instructions, a sum or a product one. */
-static double ops_of(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o,
-    const struct axis_list *along, const enum halves *of) {
-    enum { CHUNK = 8 };
-    bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    double ops = 0;
-    needed[o->value->id] = true;
-    for (int i = o->value->id; i >= 0; i--) {
-        struct node *at = g->nodes[i];
-        struct tensor t;
-        bool has_along = false;
-        if (!needed[i] || at->kind == N_CONST || at->kind == N_SCALAR) continue;
-        for (int a = 0; a < along->n; a++) has_along |= node_has_axis(at, along->axes[a]);
-        if (of && (of[i] > HALVES_UNIFORM || at == o->value)) {
-            ops += at->kind == N_CAST ? 0 : (at->kind == N_OP ? 0.5 : 1) / INSTRUCTIONS;
-        } else {
-            has_along &= !of || of[i] != HALVES_UNIFORM;
-            double bytes, one = at->kind == N_ACCESS ? 4.0 : 1.0;
-            if (at->has_fill && has_along && !axes_have(along->axes, along->n, label_along(g, p, r, at, &bytes)))
-                one = GATHERED;
-            ops += one / (has_along ? 1 : CHUNK);
-        }
-        if (node_is_loaded(g, p, r, at, &t)) continue;
-        for (int a = 0; a < at->n_args; a++) needed[at->args[a]->id] = true;
-    }
-    return ops;
-}
-
-/* The direction in which most of what a computed operand reads lies adjacent. */
-static enum layout computed_layout(const struct graph *g, const struct partition *p, const struct group *r,
-    const struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
-    struct node **leaves = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
-    int n = operand_leaves(g, p, r, o, leaves, g->n_nodes);
-    double most = 0, bytes;
-    enum layout layout = LAYOUT_K_MAJOR;
-    for (int i = 0; i < n; i++) {
-        int last = label_along(g, p, r, leaves[i], &bytes);
-        bool is_k = k->n && last == k->axes[k->n - 1], is_mn = mn->n && last == mn->axes[mn->n - 1];
-        if (last < 0 || bytes <= most || (!is_k && !is_mn)) continue;
-        most = bytes;
-        layout = is_k ? LAYOUT_K_MAJOR : LAYOUT_MN_MAJOR;
-    }
-    return layout;
-}
-
-static enum layout layout_of(const struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
-    if (k->n && is_unit_stride(&o->tensor, k->axes[k->n - 1])) return LAYOUT_K_MAJOR;
-    if (mn->n && is_unit_stride(&o->tensor, mn->axes[mn->n - 1])) return LAYOUT_MN_MAJOR;
-    return LAYOUT_STRIDED;
-}
+/* ---- windows ---- */
 
 /* The window that factor s of x is, or NULL: of 16-bit floats, with its last label read at its own index. */
 static const struct window *find_window(
@@ -324,15 +224,6 @@ static void split_segments(struct gemm_shape *shape) {
     }
 }
 
-void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o,
-    const struct axis_list *k, const struct axis_list *mn, enum fx_dtype t) {
-    o->layout = o->is_computed ? computed_layout(g, p, r, o, k, mn) : layout_of(o, k, mn);
-    if (!o->is_computed) return;
-    const struct segment e = {.k = *k};
-    const struct computed m = computed_open(g, p, r, o, &e, mn);
-    o->ops = ops_of(g, p, r, o, m.along, computed_halves(g, o, &m, t));
-}
-
 /* Gives e, of which some operand is a window, its form by tensor maps. */
 static void split_channels(const struct graph *g, const struct partition *p, const struct group *r,
     const struct gemm_shape *shape, struct segment *e) {
@@ -346,7 +237,8 @@ static void split_channels(const struct graph *g, const struct partition *p, con
     if (channel < 0) return;
     struct segment *own = NEW(&g->cx->arena, struct segment);
     *own = *e;
-    own->k = (struct axis_list){.n = has(&e->k, channel) || has(&e->k_outer, channel), .axes = {channel}};
+    own->k.n = find_label(&e->k, channel) >= 0 || find_label(&e->k_outer, channel) >= 0;
+    own->k.axes[0] = channel;
     own->k_outer.n = 0;
     for (int i = 0; i < e->k_outer.n + e->k.n; i++) {
         int axis = i < e->k_outer.n ? e->k_outer.axes[i] : e->k.axes[i - e->k_outer.n];
@@ -391,22 +283,6 @@ static void mark_ragged(const struct graph *g, struct gemm_shape *shape) {
     }
     shape->has_ragged = n > 0 && n < shape->n_segments;
     for (int i = 0; i < shape->n_segments; i++) shape->segments[i].is_ragged &= shape->has_ragged;
-}
-
-int gemm_shared(const struct graph *g, const struct group *r, struct node ***nodes) {
-    bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    int n = 0;
-    *nodes = NULL;
-    if (r->intermediate) return 0;
-    for (int s = 0; s < r->n_stores; s++) is_read[store_element(g, r, &r->stores[s])->id] = true;
-    for (int i = g->n_nodes - 1; i >= 0; i--) {
-        const struct node *at = g->nodes[i];
-        bool is_far = at->kind == N_REDUCE || at->kind == N_SCAN || at->kind == N_ACCESS;
-        for (int a = 0; is_read[i] && !is_far && a < at->n_args; a++) is_read[at->args[a]->id] = true;
-    }
-    for (int i = 0; i < g->n_nodes; i++)
-        if (is_read[i] && is_shared_by(r, g->nodes[i])) PUSH(&g->cx->arena, *nodes, n) = g->nodes[i];
-    return n;
 }
 
 /* The label whose runs elements share something with, or -1: no tile may cut them. */
@@ -510,257 +386,4 @@ bool gemm_has_mn_major(const struct gemm_shape *shape) {
         if (shape->segments[i].a.layout == LAYOUT_MN_MAJOR || shape->segments[i].b[0].layout == LAYOUT_MN_MAJOR)
             return true;
     return false;
-}
-
-struct gemm_reduced gemm_reduced(const struct graph *g, const struct scheduled *s, const struct store *store) {
-    struct gemm_reduced d = {-1, -1};
-    struct partial_of x;
-    if (!is_partial_store(g, s->group, store, &x)) return d;
-    for (int i = 0; i < x.n; i++) *(has(&s->gemm.n, x.label[i]) ? &d.run_n : &d.run_m) = x.run[i];
-    return d;
-}
-
-bool gemm_has_reduced(const struct graph *g, const struct group *r) {
-    struct partial_of x;
-    for (int i = 0; i < r->n_stores; i++)
-        if (is_partial_store(g, r, &r->stores[i], &x)) return true;
-    return false;
-}
-
-int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn, int threads) {
-    int bytes = 0;
-    for (int i = 0; i < s->group->n_stores; i++) {
-        struct gemm_reduced d = gemm_reduced(g, s, &s->group->stores[i]);
-        int words = fx_dtype_bits(s->group->stores[i].value->dtype) > 32 ? 2 : 1;
-        if (d.run_m >= 0) bytes += threads / 32 * (d.run_n >= 0 ? bn / PARTIAL_RUN : bn) * words * 4;
-    }
-    return bytes;
-}
-
-/* The extent of a piece of t, of which columns lie adjacent, where it is fixed and t is in pieces; else 0. */
-static int64_t piece_extent(const struct graph *g, const struct tensor *t, const struct axis_list *l) {
-    int64_t size = 1;
-    const int n = count_piece(t, l);
-    for (int i = l->n - n; i < l->n; i++) {
-        int64_t extent = g->kernel->axes[l->axes[i]].extent;
-        if (extent < 1) return 0;
-        size *= extent;
-    }
-    return n ? size : 0;
-}
-
-/* Adjacent columns the epilogue takes at a time: what it reads along n for them stays in registers. */
-int gemm_vector(const struct graph *g, const struct scheduled *s, int most) {
-    enum { HELD = 32 };
-    int n_along = s->group->intermediate ? 0 : s->gemm.n_accumulators - 1;
-    for (int i = 0; i < s->n_loads; i++) n_along += find_run(&s->loads[i], &s->gemm.n) != -2;
-    struct node **shared;
-    int least = gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)
-                    ? PARTIAL_RUN / 32
-                    : 1; /* the columns of a run lie in a warp */
-    while (most > least && most * n_along > HELD) most /= 2;
-    return most;
-}
-
-int gemm_piece_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most) {
-    struct node **shared;
-    most = gemm_vector(g, s, most);
-    if (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)) return most;
-    for (int i = 0; i < s->n_loads + s->group->n_stores; i++) {
-        struct tensor t = i < s->n_loads ? s->loads[i] : tensor_of_store(g, p, &s->group->stores[i - s->n_loads]);
-        int64_t piece = piece_extent(g, &t, &s->gemm.n);
-        while (piece % most) most /= 2;
-    }
-    return most;
-}
-
-/* What an SM issues in a cycle beside the mainloop. */
-static const double OPS_PER_CYCLE = 64;
-
-/* Where the lanes multiply, too, which no more than so many flops a cycle and SM shows, operations take longer. */
-static const double LANES_RATE = 256, BY_LANES = 1.8;
-
-double gemm_computed_seconds(const struct graph *g, double ops) {
-    return ops * INSTRUCTIONS / (arch_all_cycles(g->cx->arch) * OPS_PER_CYCLE);
-}
-
-/* Of an operand read once: what it lies in, or what its leaves read. */
-static double operand_bytes(
-    const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o) {
-    struct node **leaves = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
-    if (!o->is_computed) return tensor_bytes(g, &o->tensor);
-    double total = 0, bytes;
-    int n = operand_leaves(g, p, r, o, leaves, g->n_nodes);
-    for (int i = 0; i < n; i++) {
-        const struct node *source = leaves[i]->kind == N_ACCESS ? leaves[i]->args[0] : leaves[i];
-        struct tensor t = {0};
-        if (source->kind == N_INPUT) t = tensor_of_param(g, source->param);
-        else if (!node_is_loaded(g, p, r, source, &t)) continue;
-        bytes = nominal_size(g, leaves[i]->axes, leaves[i]->n_axes) * fx_dtype_bits(t.dtype) / 8;
-        total += bytes < tensor_bytes(g, &t) ? bytes : tensor_bytes(g, &t);
-    }
-    return total;
-}
-
-/* A warp on each scheduler issues an instruction every second cycle. */
-double gemm_epilogue_cycles(int elements, int warpgroups, int n_sums, double instructions) {
-    enum { STAGED = 4, LANES = 64 };
-    return (double)elements / warpgroups * (n_sums * STAGED + instructions) / LANES;
-}
-
-/* Whether the copies of a configuration bring o, so that nothing is computed. */
-static bool is_copied(const struct config *f, const struct operand *o) {
-    return f->takes_maps && (o->window || o->from);
-}
-
-const struct axis_list *gemm_line_labels(
-    const struct gemm_shape *shape, const struct segment *e, const struct operand *o, bool is_a) {
-    if (o->window || o->is_computed) return NULL;
-    return o->layout == LAYOUT_K_MAJOR ? &e->k : is_a ? &shape->m : &shape->n;
-}
-
-/* What a row of a box of an operand costs, in lines of the L2 cache. */
-static double lines_of_row(
-    const struct graph *g, const struct gemm_shape *shape, const struct segment *e, bool is_a, int box) {
-    const struct axis_list *l = gemm_line_labels(shape, e, is_a ? &e->a : &e->b[0], is_a);
-    return l && fmod(nominal_size(g, l->axes, l->n), box) != 0 ? (double)SPLIT_LINE / WHOLE_LINE : 1;
-}
-
-/* Blocks of clusters, a multiple of theirs, that run at once: those of more than two do not reach every SM. */
-static double resident_blocks(double sms, int cluster) {
-    double clusters = floor(cluster > 2 ? sms * 10 / (11 * cluster) : sms / cluster);
-    return cluster * (clusters > 1 ? clusters : 1);
-}
-
-/* Cycles that an SM takes for a block of k of a tile, of which `rows` by `cols` have so many rows and columns: to
- * multiply it, or for the L2 cache to bring its lines to all that are busy. plan_grid.c has the same as an
- * expression. */
-static double block_cycles(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
-    const struct config *f, double rows, double cols, double busy) {
-    double products = 2.0 * f->tile_m * f->tile_n * e->n_sums * f->tile_k / f->rate,
-           bytes = f->tile_k * (double)fx_dtype_bits(gemm_copied_dtype(shape, true)) / 8,
-           m = nominal_size(g, shape->m.axes, shape->m.n) / rows / (f->cluster_n ? f->cluster_n : 1),
-           n = nominal_size(g, shape->n.axes, shape->n.n) / cols / (f->cluster_m ? f->cluster_m : 1),
-           lines = m * lines_of_row(g, shape, e, true, f->tile_k) +
-                   n * e->n_sums * lines_of_row(g, shape, e, false, f->tile_k),
-           fed = lines * bytes * (busy > LEAST_FED ? busy : LEAST_FED) / g->cx->arch->l2_bytes;
-    return products > fed ? products : fed;
-}
-
-/* Cycles of a tile of another engine until its first stage is there. */
-static const double COPIED_BEGIN = 1500;
-
-/* Whether the mainloop of another engine does nothing but copy operands of segment e by whole lines. */
-static bool is_copied_whole(
-    const struct graph *g, const struct scheduled *s, const struct config *f, const struct segment *e) {
-    bool is_computed = e->a.is_computed;
-    for (int j = 0; j < e->n_sums; j++) is_computed |= e->b[j].is_computed;
-    return g->cx->arch->l2_bytes && f->is_aligned && !f->takes_maps && !s->chain && !is_computed && !s->gemm.is_split &&
-           f->tile_k * fx_dtype_bits(s->gemm.a_dtype) == MAP_LINE * 8;
-}
-
-/* Cycles of all SMs for a configuration: rounds of tiles, each all the segments and an epilogue; `others`: columns of
- * tiles of the same launch that are another kernel's. Two tiles in turns take as long as their mainloops, or half of
- * all they do. */
-static double tile_cycles(const struct graph *g, const struct scheduled *s, const struct config *f, double epilogue,
-    double others, double *flops, double *computed_ops) {
-    const struct gemm_shape *shape = &s->gemm;
-    const int below = f->cluster_m ? f->cluster_m : 1, beside = f->cluster_n ? f->cluster_n : 1;
-    double sms = g->cx->arch->sms, batches = nominal_size(g, shape->batch.axes, shape->batch.n),
-           m = nominal_size(g, shape->m.axes, shape->m.n), n = nominal_size(g, shape->n.axes, shape->n.n);
-    double rows = ceil(m / (f->tile_m * below)) * below, own = ceil(n / (f->tile_n * beside)) * beside,
-           cols = own + others, tiles = batches * rows * cols,
-           blocks = f->splits_k ? arch_cluster_blocks(g->cx->arch, tiles) : 1,
-           rounds = ceil(tiles * blocks / resident_blocks(sms, below * beside)), tile = 0;
-    bool begins = false;
-    *flops = *computed_ops = 0;
-    for (int i = 0; i < shape->n_segments; i++) {
-        const struct segment *e = f->takes_maps ? segment_by_maps(&shape->segments[i]) : &shape->segments[i];
-        double inner = nominal_size(g, e->k.axes, e->k.n), outer = nominal_size(g, e->k_outer.axes, e->k_outer.n),
-               k = inner * outer, walked = k;
-        if (e != &shape->segments[i]) /* of a few channels most of a block is wasted */
-            walked = ceil(inner / f->tile_k) * f->tile_k * outer;
-        begins |= is_copied_whole(g, s, f, e);
-        if (f->is_fed || begins)
-            tile += ceil(inner / f->tile_k) * outer *
-                    block_cycles(g, shape, e, f, rows, own, tiles * blocks < sms ? tiles * blocks : sms);
-        else tile += 2.0 * f->tile_m * f->tile_n * e->n_sums * walked / f->rate;
-        *flops += 2 * batches * m * n * k * e->n_sums;
-        if (!is_copied(f, &e->a)) *computed_ops += batches * k * m * own * e->a.ops;
-        for (int j = 0; j < e->n_sums; j++)
-            if (!is_copied(f, &e->b[j])) *computed_ops += batches * k * n * rows * e->b[j].ops;
-    }
-    /* SMs without a tile compute nothing. */
-    *computed_ops *= rounds * resident_blocks(sms, below * beside) / (tiles * blocks);
-    if (f->is_fed) return sms * (rounds * (tile / blocks + f->of_tile + f->exchange) + f->at_end);
-    if (begins) return sms * rounds * (tile + epilogue + COPIED_BEGIN);
-    if (!f->hides_epilogue) return sms * rounds * ((tile + epilogue) / blocks + f->exchange);
-    double both = (tile + epilogue) / 2;
-    return sms * (rounds * (both > tile ? both : tile) + epilogue);
-}
-
-/* Whether f is of the skinny driver and takes the nominal extents. */
-static bool is_skinny_here(const struct graph *g, const struct scheduled *s, const struct config *f) {
-    return f->is_skinny && skinny_seconds(g, s, f, 0) >= 0;
-}
-
-void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
-    const struct gemm_shape *shape = &s->gemm;
-    double least = -1, flops, ops, instructions = group_footprint(g, p, s->group).instructions;
-    for (int i = 0; i < shape->n_segments; i++) {
-        const struct segment *e = &shape->segments[i];
-        s->bytes += operand_bytes(g, p, s->group, &e->a);
-        for (int j = 0; j < e->n_sums; j++) s->bytes += operand_bytes(g, p, s->group, &e->b[j]);
-    }
-    s->bytes += scheduled_bytes(g, p, s);
-    double memory = s->bytes / g->cx->arch->copied;
-    for (int i = 0; i < s->n_configs; i++) {
-        const struct config *f = &s->configs[i];
-        if (f->is_skinny) continue;
-        int warpgroups = f->block > 128 ? f->block / 128 : 1;
-        double epilogue = f->epilogue > 0
-                              ? f->epilogue
-                              : gemm_epilogue_cycles(
-                                    f->tile_m * f->tile_n, warpgroups, s->gemm.n_accumulators, instructions),
-               cycles = tile_cycles(g, s, f, epilogue, 0, &flops, &ops),
-               seconds = cycles / arch_all_cycles(g->cx->arch) +
-                         gemm_computed_seconds(g, ops) * (f->rate <= LANES_RATE ? BY_LANES : 1);
-        if (least < 0 || seconds < least) least = seconds;
-        s->flops = flops;
-    }
-    s->seconds = least > memory ? least : memory;
-    for (int i = 0; i < s->n_configs; i++) { /* a launch takes it where it can */
-        if (!is_skinny_here(g, s, &s->configs[i])) continue;
-        s->seconds = skinny_seconds(g, s, &s->configs[i], s->bytes);
-        break;
-    }
-}
-
-static double tile_columns(const struct graph *g, const struct scheduled *s, const struct config *f) {
-    return ceil(nominal_size(g, s->gemm.n.axes, s->gemm.n.n) / f->tile_n);
-}
-
-/* The kernels share rounds of tiles, by their columns, and read their A once. */
-double gemm_price_beside(const struct graph *g, struct scheduled *const *kernels, int n) {
-    double least = -1, apart = 0, bytes = 0, flops, ops;
-    for (int i = 0; i < n; i++) {
-        apart += kernels[i]->seconds;
-        bytes += kernels[i]->bytes - (i ? tensor_bytes(g, &kernels[i]->gemm.segments[0].a.tensor) : 0);
-    }
-    for (int v = 0; v < kernels[0]->n_configs; v++) {
-        if (is_skinny_here(g, kernels[0], &kernels[0]->configs[v])) return apart;
-        if (!kernels[0]->configs[v].takes_maps) continue;
-        double columns = 0, seconds = 0;
-        for (int i = 0; i < n; i++) columns += tile_columns(g, kernels[i], &kernels[i]->configs[v]);
-        for (int i = 0; i < n && columns > 0; i++) {
-            const struct config *f = &kernels[i]->configs[v];
-            double own = tile_columns(g, kernels[i], f);
-            seconds += own / columns * tile_cycles(g, kernels[i], f, f->epilogue, columns - own, &flops, &ops);
-        }
-        seconds /= arch_all_cycles(g->cx->arch);
-        if (least < 0 || seconds < least) least = seconds;
-    }
-    double memory = bytes / g->cx->arch->copied, joined = least > memory ? least : memory;
-    for (int i = 0; i < n; i++) kernels[i]->seconds *= joined / apart;
-    return joined;
 }

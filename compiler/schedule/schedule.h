@@ -275,10 +275,19 @@ int phases_join_copies(struct cx *cx, struct scheduled_graph *c);
 /* The kernel of launch j whose configurations those of the others follow. */
 int phases_leader(const struct scheduled_graph *c, struct launch_phases j);
 
-/* schedules/pointwise.c: by axis, whether small variants of pointwise group r take it below 2^30 alone, for the
- * positions that are made of it; NULL where none are. */
+/* pointwise.c: by axis, whether small variants of pointwise group r take it below 2^30 alone, for the positions that
+ * are computed from it; NULL where none are. */
 bool *pointwise_small_axes(const struct graph *g, const struct partition *p, const struct group *r);
-/* schedules/gemm.c: shared by the engines. */
+
+/* gemm_operand.c. Factor s of sum x on its way into a mainloop. */
+struct operand gemm_operand(const struct graph *g, const struct partition *p, const struct product *x, int s);
+/* Its layout, and what an element of it costs, multiplied as type t. */
+void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o,
+    const struct axis_list *k, const struct axis_list *mn, enum fx_dtype t);
+/* What so many operations of computed operands take. */
+double gemm_computed_seconds(const struct graph *g, double ops);
+
+/* gemm.c */
 bool gemm_shape(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
 /* The layouts a mainloop copies 16 bytes at a time are all it has. */
 bool gemm_is_strided(const struct gemm_shape *shape);
@@ -294,17 +303,7 @@ bool gemm_reads_windows(const struct graph *g, const struct partition *p, const 
 /* Whether some operand lies as its layout says only where the launch gives it a stride of 1. */
 bool gemm_has_strides(const struct gemm_shape *shape);
 bool gemm_has_mn_major(const struct gemm_shape *shape);
-struct gemm_reduced { /* how a store reduces runs of elements */
-    int run_m, run_n; /* the labels of runs along m and n; -1: none */
-};
-struct gemm_reduced gemm_reduced(const struct graph *g, const struct scheduled *s, const struct store *store);
-bool gemm_has_reduced(const struct graph *g, const struct group *r);
-/* What elements of the epilogue share with their runs, operands first: how many there are. */
-int gemm_shared(const struct graph *g, const struct group *r, struct node ***nodes);
-/* Shared memory behind the staged tile of bn columns that its reductions over rows take. */
-int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn, int threads);
-/* Its parts, for chains too. Factor s of sum x on its way into a mainloop. */
-struct operand gemm_operand(const struct graph *g, const struct partition *p, const struct product *x, int s);
+/* Its parts, for chains too. */
 enum label_role {
     LABEL_OWN,
     LABEL_SHARED,
@@ -324,11 +323,24 @@ void gemm_fill_segments(const struct graph *g, const struct partition *p, const 
     struct gemm_shape *shape, int a_side);
 void gemm_choose_layouts(
     const struct graph *g, const struct partition *p, const struct group *r, struct gemm_shape *shape);
-/* Of one, multiplied as type t. */
-void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o,
-    const struct axis_list *k, const struct axis_list *mn, enum fx_dtype t);
-/* What so many operations of computed operands take. */
-double gemm_computed_seconds(const struct graph *g, double ops);
+
+/* gemm_epilogue.c */
+struct gemm_reduced { /* how a store reduces runs of elements */
+    int run_m, run_n; /* the labels of runs along m and n; -1: none */
+};
+struct gemm_reduced gemm_reduced(const struct graph *g, const struct scheduled *s, const struct store *store);
+bool gemm_has_reduced(const struct graph *g, const struct group *r);
+/* What elements of the epilogue share with their runs, operands first: how many there are. */
+int gemm_shared(const struct graph *g, const struct group *r, struct node ***nodes);
+/* Shared memory behind the staged tile of bn columns that its reductions over rows take. */
+int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn, int threads);
+/* How many adjacent columns a thread of the epilogue takes at a time: what it reads for them stays in registers. */
+int gemm_vector(const struct graph *g, const struct scheduled *s, int most);
+/* Likewise, and no more than keep vectors within the pieces of tensors that are in some: neighbouring threads then have
+ * neighbouring vectors of a piece. */
+int gemm_piece_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most);
+
+/* gemm_price.c */
 /* Cycles that warpgroups take for the epilogue of a tile: `instructions` an element, beside staging its sums. */
 double gemm_epilogue_cycles(int elements, int warpgroups, int n_sums, double instructions);
 /* How many SMs at least share what the L2 cache brings in a cycle: fewer do not get more each. Bytes of a line. What a
@@ -338,10 +350,6 @@ enum { LEAST_FED = 73, MAP_LINE = 128, WHOLE_LINE = 32, SPLIT_LINE = 53 };
  * line of 128 bytes, so that each is two requests to the L2 cache; NULL where none is known to. */
 const struct axis_list *gemm_line_labels(
     const struct gemm_shape *shape, const struct segment *e, const struct operand *o, bool is_a);
-int gemm_vector(const struct graph *g, const struct scheduled *s, int most);
-/* Likewise, and no more than keep vectors within the pieces of tensors that are in some: neighbouring threads then have
- * neighbouring vectors of a piece. */
-int gemm_piece_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int most);
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s);
 /* Gives kernels beside each other, of parallel configurations, the price of one launch, and returns it. */
 double gemm_price_beside(const struct graph *g, struct scheduled *const *kernels, int n);
