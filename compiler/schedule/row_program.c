@@ -426,6 +426,12 @@ bool row_stage_reads(const struct row_program *x, const struct row_stage *s) {
     return s->pass < x->n_passes || s->scan >= 0 || x->stores_elements;
 }
 
+int row_reading_stages(const struct row_program *x) {
+    int n = 0;
+    for (int i = 0; i < x->n_stages; i++) n += row_stage_reads(x, &x->stages[i]);
+    return n;
+}
+
 void row_parts(struct terms *t, const struct kernel *k, const struct scheduled *s) {
     terms_constant(t, s->parts);
     terms_constant(t, s->part_blocks);

@@ -73,6 +73,8 @@ int row_read_passes(const struct row_program *x);
 int row_scan_words(const struct node *n);
 /* Whether stage s of x, which is in parts, reads elements: the last one only where it stores any. */
 bool row_stage_reads(const struct row_program *x, const struct row_stage *s);
+/* How many of its stages do. */
+int row_reading_stages(const struct row_program *x);
 /* The parts that each row of s is cut in. */
 void row_parts(struct terms *t, const struct kernel *k, const struct scheduled *s);
 struct row_program *row_analyse(const struct graph *g, const struct partition *p, const struct group *r);
