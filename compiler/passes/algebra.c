@@ -8,24 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "passes/build.h"
-#include "passes/passes.h"
 #include "graph/tensor.h"
+#include "passes/algebra.h"
+#include "passes/passes.h"
 
-enum { MAX_PATH = 8, MAX_CONSUMED = 64 };
-
-struct algebra {
-    struct graph *g;           /* a copy of the graph, new nodes at its end */
-    int n_old;                 /* nodes it began with */
-    const int *readers;        /* of those */
-    bool *is_consumed;         /* of those: part of what another rule rewrote in this sweep */
-    struct node **replacement; /* of those: what stands for it, or NULL */
-    int n_consumed;
-    const struct node *consumed[MAX_CONSUMED]; /* by the rule at hand */
-};
-
-/* Whether m, below the node at hand, may vanish with it: nothing else reads it. It is then counted as removed. */
-static bool own(struct algebra *a, const struct node *m) {
+bool algebra_own(struct algebra *a, const struct node *m) {
     if (m->id >= a->n_old || a->readers[m->id] != 1 || a->is_consumed[m->id] || a->n_consumed == MAX_CONSUMED)
         return false;
     a->consumed[a->n_consumed++] = m;
@@ -100,7 +87,7 @@ static bool find_factor(
     struct algebra *a, const struct node *sum, struct node *at, factor_test *test, struct factor *f, int depth) {
     if (depth == MAX_PATH || !is_product_node(at)) return false;
     int n_before = a->n_consumed;
-    if (!own(a, at)) return false;
+    if (!algebra_own(a, at)) return false;
     f->nodes[depth] = at;
     for (int side = 0; side < at->n_args; side++) {
         f->sides[depth] = side;
@@ -209,11 +196,11 @@ static struct node *sum_through_contraction(struct algebra *a, struct node *n) {
     if (!is_sum(n)) return NULL;
     memcpy(axes, n->reduced, (size_t)n_axes * sizeof *axes);
     if (is_sum(product)) {
-        if (!own(a, product)) return NULL;
+        if (!algebra_own(a, product)) return NULL;
         for (int i = 0; i < product->n_reduced; i++) n_axes = set_add(axes, n_axes, product->reduced[i]);
         product = product->args[0];
     }
-    if (n_axes > MAX_AXES || !node_is_op(product, O_MUL) || !own(a, product)) return NULL;
+    if (n_axes > MAX_AXES || !node_is_op(product, O_MUL) || !algebra_own(a, product)) return NULL;
     struct node *x = product->args[0], *y = product->args[1];
     bool in_x = false, in_y = false;
     for (int i = 0; i < n_axes; i++) {
@@ -248,7 +235,7 @@ static struct node *split_sum(struct algebra *a, struct node *n) {
         !has_reduced(n, t->args[1]))
         return NULL;
     if (!leads_through(a, n, t->args[0], 0) && !leads_through(a, n, t->args[1], 0)) return NULL;
-    if (!own(a, t)) return NULL;
+    if (!algebra_own(a, t)) return NULL;
     return build_op(a->g, t->op, sum_like(a, n, t->args[0], false), sum_like(a, n, t->args[1], false), NULL, n);
 }
 
@@ -294,7 +281,7 @@ static struct node *one_term(struct algebra *a, struct node *n) {
     struct node access = {.kind = N_ACCESS, .axis = -1, .n_at = 1, .span = n->span, .source = n->source}, left = *n,
                 *at, *chosen;
     int axis;
-    if (!is_sum(n) || !as_choice_of_one(n, n->args[0], &axis, &at, &chosen) || !own(a, n->args[0])) return NULL;
+    if (!is_sum(n) || !as_choice_of_one(n, n->args[0], &axis, &at, &chosen) || !algebra_own(a, n->args[0])) return NULL;
     int64_t extent = a->g->kernel->axes[axis].extent;
     access.dtype = chosen->dtype;
     access.at[0] = axis;
@@ -314,7 +301,7 @@ static struct node *exp2_for_exp(struct algebra *a, struct node *n) {
     if (!node_is_op(n, O_EXP)) return NULL;
     struct node *x = n->args[0];
     double scale = LOG2_E;
-    if (node_is_op(x, O_MUL) && x->args[1]->kind == N_CONST && own(a, x)) scale *= x->args[1]->num, x = x->args[0];
+    if (node_is_op(x, O_MUL) && x->args[1]->kind == N_CONST && algebra_own(a, x)) scale *= x->args[1]->num, x = x->args[0];
     struct node *scaled = build_op(a->g, O_MUL, x, build_number(a->g, n->dtype, scale, n), NULL, n);
     return build_op(a->g, O_EXP2, scaled, NULL, NULL, n);
 }
@@ -336,7 +323,7 @@ static struct node *fold_shift(struct algebra *a, struct node *n, struct node *p
     struct factor f;
     if (!node_is_op(product, O_MUL) || !find_factor(a, n, product, is_shifted, &f, 0)) return NULL;
     struct node *d = f.nodes[f.n - 1]->args[f.sides[f.n - 1]], *rest = without(a, &f);
-    if (!rest || !has_reduced(n, rest) || !own(a, d)) return NULL;
+    if (!rest || !has_reduced(n, rest) || !algebra_own(a, d)) return NULL;
     bool shift_first = lacks_reduced(n, d->args[0]);
     struct node *x = d->args[shift_first], *m = d->args[!shift_first];
     struct node *whole = sum_like(a, n, build_op(a->g, O_MUL, x, rest, NULL, n), false);
@@ -362,136 +349,6 @@ static struct node *norm_fold(struct algebra *a, struct node *n) {
         if (is_shift && has_reduced(n, d) && has_reduced(n, rest->args[1 - side]))
             return with_factor(a, &f, sum_like(a, n, rest, false), n);
     }
-    return NULL;
-}
-
-/* ---- one sum over two axes, end to end ---- */
-
-struct term { /* of a sum of contractions: scale * sum[axis] (a * b) */
-    struct node *a, *b, *scale; /* scale: without axes, or NULL */
-    int axis;
-};
-
-enum { MAX_TERMS = 8 };
-
-struct addends { /* of a tree of additions */
-    int n;
-    struct node *nodes[MAX_TERMS];
-};
-
-/* The operands of nested additions that nothing else reads. */
-static void flatten(struct algebra *a, struct node *n, struct addends *t, int depth) {
-    for (int i = 0; i < 2; i++) {
-        if (depth < MAX_PATH && t->n + 2 < MAX_TERMS && node_is_op(n->args[i], O_ADD) && own(a, n->args[i]))
-            flatten(a, n->args[i], t, depth + 1);
-        else if (t->n < MAX_TERMS) t->nodes[t->n++] = n->args[i];
-    }
-}
-
-static bool as_term(struct algebra *a, struct node *n, struct term *t) {
-    struct contraction c;
-    *t = (struct term){0};
-    if (node_is_op(n, O_MUL) && (n->args[0]->n_axes == 0 || n->args[1]->n_axes == 0) && own(a, n)) {
-        int side = n->args[0]->n_axes == 0;
-        t->scale = n->args[1 - side], n = n->args[side];
-    }
-    if (!as_contraction(n, &c) || n->n_reduced != 1 || !own(a, n) || !own(a, n->args[0])) return false;
-    t->a = c.a, t->b = c.b, t->axis = n->reduced[0];
-    return true;
-}
-
-/* Whether x and y have the same axes but for the one each is summed over. */
-static bool same_free_axes(const struct node *x, int x_axis, const struct node *y, int y_axis) {
-    if (x->n_axes != y->n_axes) return false;
-    for (int i = 0; i < x->n_axes; i++)
-        if (x->axes[i] != x_axis && (!node_has_axis(y, x->axes[i]) || x->axes[i] == y_axis)) return false;
-    return !node_has_axis(x, y_axis) || x_axis == y_axis;
-}
-
-/* A new axis of the kernel, as long as two others together. */
-static int add_joined_axis(struct algebra *a, int first, int second, struct span span) {
-    struct arena *arena = &a->g->cx->arena;
-    struct kernel *k = NEW(arena, struct kernel);
-    *k = *a->g->kernel;
-    int64_t e0 = k->axes[first].extent, e1 = k->axes[second].extent;
-    struct axis *axes = NEW_ARRAY(arena, struct axis, k->n_axes + 1);
-    memcpy(axes, k->axes, (size_t)k->n_axes * sizeof *axes);
-    axes[k->n_axes] = (struct axis){.name = axes[first].name,
-        .extent = e0 >= 0 && e1 >= 0 ? e0 + e1 : -1,
-        .nominal = axes[first].nominal + axes[second].nominal,
-        .span = span,
-        .part_of = -1,
-        .is_inner = true};
-    for (int i = 0; i < k->n_axes; i++) axes[k->n_axes].copy += name_eq(axes[i].name, axes[first].name);
-    k->axes = axes;
-    struct equation *equations = NEW_ARRAY(arena, struct equation, k->n_equations + 1);
-    const struct fx_term sum[] = {{FX_T_EXTENT, first}, {FX_T_EXTENT, second}, {.op = FX_T_ADD}};
-    enum { N_TERMS = sizeof sum / sizeof *sum };
-    struct fx_term *terms = NEW_ARRAY(arena, struct fx_term, N_TERMS);
-    if (k->n_equations) memcpy(equations, k->equations, (size_t)k->n_equations * sizeof *equations);
-    memcpy(terms, sum, sizeof sum);
-    const char *text = arena_printf(arena, NAME_FMT " and " NAME_FMT " end to end = " NAME_FMT " + " NAME_FMT,
-        NAME_ARG(axes[first].name), NAME_ARG(axes[second].name), NAME_ARG(axes[first].name),
-        NAME_ARG(axes[second].name));
-    equations[k->n_equations++] = (struct equation){.axis = k->n_axes, .value = {N_TERMS, terms}, .text = text, .span = span};
-    k->equations = equations;
-    a->g->kernel = k;
-    return k->n_axes++;
-}
-
-/* x at a position along its axis, 0 outside, times a scalar if there is one. */
-static struct node *read_at(
-    struct algebra *a, struct node *x, int axis, struct node *position, struct node *scale, const struct node *like) {
-    struct node n = {.kind = N_ACCESS,
-        .dtype = x->dtype,
-        .n_at = 1,
-        .at = {axis},
-        .has_fill = true,
-        .axis = -1,
-        .span = like->span,
-        .source = like->source};
-    n.args[0] = x, n.args[1] = position, n.args[2] = build_zero(a->g, x->dtype, like);
-    struct node *read = build_node(a->g, n);
-    return scale ? build_op(a->g, O_MUL, read, scale, NULL, like) : read;
-}
-
-/* The left or right factor of u along its axis, then that of v along its own, along the joined axis. */
-static struct node *end_to_end(
-    struct algebra *a, const struct term *u, const struct term *v, bool is_left, int joined, const struct node *like) {
-    struct node *i = build_index(a->g, joined, like), *size = build_size(a->g, u->axis, like);
-    struct node *is_first = build_op(a->g, O_LT, i, size, NULL, like);
-    struct node *rest = build_op(a->g, O_SUB, i, size, NULL, like);
-    struct node *first = read_at(a, is_left ? u->a : u->b, u->axis, i, is_left ? u->scale : NULL, like);
-    return build_op(a->g, O_WHERE, is_first, first,
-        read_at(a, is_left ? v->a : v->b, v->axis, rest, is_left ? v->scale : NULL, like), like);
-}
-
-static bool same_factors(const struct term *u, const struct term *v) {
-    return same_free_axes(u->a, u->axis, v->a, v->axis) && same_free_axes(u->b, u->axis, v->b, v->axis);
-}
-
-static struct node *k_concat(struct algebra *a, struct node *n) {
-    struct addends t = {0};
-    struct term u, v;
-    if (!node_is_op(n, O_ADD)) return NULL;
-    flatten(a, n, &t, 0);
-    int n_tree = a->n_consumed, from = a->g->n_nodes;
-    for (int i = 0; i < t.n; i++)
-        for (int j = i + 1; j < t.n; j++) {
-            a->n_consumed = n_tree, a->g->n_nodes = from;
-            if (!as_term(a, t.nodes[i], &u) || !as_term(a, t.nodes[j], &v)) continue;
-            if (!same_factors(&u, &v)) {
-                struct node *left = v.a;
-                v.a = v.b, v.b = left;
-            }
-            if (!same_factors(&u, &v)) continue;
-            int joined = add_joined_axis(a, u.axis, v.axis, n->span);
-            struct node *x = end_to_end(a, &u, &v, true, joined, n), *y = end_to_end(a, &u, &v, false, joined, n);
-            struct node *r = build_sum(a->g, build_op(a->g, O_MUL, x, y, NULL, n), &joined, 1, n);
-            for (int k = 0; k < t.n; k++)
-                if (k != i && k != j) r = build_op(a->g, O_ADD, r, t.nodes[k], NULL, n);
-            return r;
-        }
     return NULL;
 }
 
@@ -526,7 +383,7 @@ static const struct {
     {{"k_concat", "sum_k (a_k * b_k) + s * sum_r (c_r * d_r) -> sum_p (x_p * y_p), p over k, then r",
          "two contractions over one axis each, with the same axes beside it, are added; s is a scalar",
          "as scale_out for s; sums are added in another order", false, false},
-        k_concat},
+        algebra_k_concat},
     {{"norm_fold", "sum_k ((x_k - m) * r * w_k) -> r * (sum_k (x_k * w_k) - m * sum_k w_k)",
          "m and r are constant along k, w is not",
          "absolute: (K + 16) * 2^-24 * |r| * (sum |x_k w_k| + |m| sum |w_k|), which is large where |m| is large beside the spread of x",
