@@ -1,5 +1,5 @@
-/* A C launcher while it is written: host_c.c and aot.c write files, host_c_kernel.c what a launch does, host_c_expr.c
- * the expressions in it. */
+/* A C launcher while it is written: host_c.c and aot.c write files, host_c_kernel.c what a launch does,
+ * host_c_arguments.c its arguments, host_c_expr.c the expressions in it, host_c_text.c the fixed text. */
 #ifndef FX_HOST_C_H
 #define FX_HOST_C_H
 
