@@ -1,15 +1,15 @@
-/* What one GPU kernel computes of an element, as members of its problem struct: reductions of elements, and store.
+/* What one GPU kernel computes of an element, as members of its problem struct.
  *
  * In: a pointwise group, or the epilogue of one with a contraction or a chain. Out: what emit_fetch.c writes of the
- * elements that are read ahead; the reductions of elements; store, which computes the elements and writes them. One
- * assignment a node; an index into a tensor is written over the driver's indices (batch, m, n or row, col) and the
- * extents by name, so that a reader sees each stride spelled out. */
+ * elements that are read ahead; the reductions of elements (emit_partial.c); store, which computes the elements and
+ * writes them (emit_store.c). One assignment a node; an index into a tensor is written over the driver's indices
+ * (batch, m, n or row, col) and the extents by name, so that a reader sees each stride spelled out. */
 #include <string.h>
 
+#include "emit/emit_body.h"
+#include "schedule/chain_program.h"
 #include "schedule/merge.h"
 #include "schedule/wgmma.h"
-#include "schedule/chain_program.h"
-#include "emit/emit_body.h"
 
 /* ---- the pointwise part ---- */
 
@@ -103,13 +103,11 @@ static void emit_values(struct body *b, struct scope *p, bool *needed) {
         if (needed[i]) value_at(&b->w, p, b->g->nodes[i]);
 }
 
-static bool takes_whole_tiles(const struct body *b);
-
 /* By node: whether it is the same for the elements of a row that a thread has, and may be computed ahead of them: of
  * whole tiles some threads have no row to read. */
 static bool *find_uniform(const struct body *b) {
     const struct group *r = b->l->kernel->group;
-    bool *is_uniform = NEW_ARRAY(&b->u->cx->arena, bool, b->g->n_nodes + 1), is_whole = takes_whole_tiles(b);
+    bool *is_uniform = NEW_ARRAY(&b->u->cx->arena, bool, b->g->n_nodes + 1), is_whole = body_takes_whole_tiles(b);
     bool *reads_tile = NEW_ARRAY(&b->u->cx->arena, bool, b->g->n_nodes + 1); /* even in the loop of a reduction */
     for (int i = 0; i < b->g->n_nodes; i++) {
         const struct node *n = b->g->nodes[i];
@@ -141,152 +139,6 @@ static void emit_row_values(struct body *b, struct scope *row, const bool *is_un
     }
     for (int i = 0; i < b->g->n_nodes; i++)
         if (needed[i] && is_uniform[i]) value_at(&b->w, row, b->g->nodes[i]);
-}
-
-static void emit_store_items(struct body *b, const struct tensor *t, const char *value, const char *indent) {
-    const char *at = body_address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var));
-    buf_line(b->w.out, "#pragma unroll");
-    buf_line(b->w.out, "%sfor (int v = 0; v < V; ++v)", indent);
-    buf_line(b->w.out,
-        body_is_converted(t->dtype) ? "%s  if (v < n_valid) fx_store_one(%s, %s[v]);"
-                               : "%s  if (v < n_valid) *(%s) = %s[v];",
-        indent, at, value);
-}
-
-static void emit_store_one(struct body *b, const struct tensor *t, const char *value, int number) {
-    enum along along = body_along(b, t);
-    bool converts = body_is_converted(t->dtype);
-    if (b->is_gemm && stores_boxes(b->l->kernel)) {
-        buf_line(b->w.out, "    to.template put<%d, V, ALIGNED>(%s, %s, n_valid);", number,
-            body_address(b, t, b->along_var), value);
-        return;
-    }
-    switch (along) {
-    case ALONG_NONE:
-        buf_line(
-            b->w.out, converts ? "    fx_store_one(%s, %s[0]);" : "    *(%s) = %s[0];", body_address(b, t, NULL),
-            value);
-        return;
-    case ALONG_CONTIGUOUS:
-        buf_line(b->w.out, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items",
-            body_address(b, t, b->along_var), value);
-        return;
-    case ALONG_UNIT:
-        buf_line(b->w.out, "    if constexpr (ALIGNED) {");
-        buf_line(b->w.out, "      %s<V, true>(%s, %s, n_valid);", converts ? "fx_store" : "fx_store_items",
-            body_address(b, t, b->along_var), value);
-        buf_line(b->w.out, "    } else {");
-        if (converts)
-            buf_line(b->w.out, "      fx_store_strided<V>(%s, %s, %s, n_valid);", body_address(b, t, b->along_var),
-                body_along_stride(b, t), value);
-        else emit_store_items(b, t, value, "      ");
-        buf_line(b->w.out, "    }");
-        return;
-    case ALONG_STRIDED:
-        if (converts)
-            buf_line(b->w.out, "    fx_store_strided<V>(%s, %s, %s, n_valid);", body_address(b, t, b->along_var),
-                body_along_stride(b, t), value);
-        else emit_store_items(b, t, value, "    ");
-        return;
-    case ALONG_SCATTERED:
-        if (!converts || !body_piece(b, t)) {
-            emit_store_items(b, t, value, "    ");
-            return;
-        }
-        body_emit_pieces(b, t, body_piece(b, t), "fx_store", false, value);
-        emit_store_items(b, t, value, "      ");
-        buf_line(b->w.out, "    }");
-        return;
-    }
-}
-
-/* ---- elements that are reduced as they are computed ---- */
-
-/* Whether some store before store s reduces the same elements. */
-static bool has_element(const struct body *b, int s) {
-    const struct group *r = b->l->kernel->group;
-    struct partial_of x, y;
-    if (!is_partial_store(b->g, r, &r->stores[s], &x)) return false;
-    for (int i = 0; i < s; i++)
-        if (is_partial_store(b->g, r, &r->stores[i], &y) && x.of == y.of) return true;
-    return false;
-}
-
-/* Whether all threads see a tile through, for what they reduce or share. */
-static bool takes_whole_tiles(const struct body *b) {
-    struct node **shared;
-    return b->is_gemm &&
-           (gemm_has_reduced(b->g, b->l->kernel->group) || gemm_shared(b->g, b->l->kernel->group, &shared));
-}
-
-static void emit_partial_elements(struct body *b) {
-    const struct group *r = b->l->kernel->group;
-    struct partial_of x;
-    bool is_any = false;
-    for (int s = 0; s < r->n_stores; s++) is_any |= is_partial_store(b->g, r, &r->stores[s], &x);
-    if (!is_any) {
-        buf_line(b->w.out, "  template <int V> using elements = fx_nothing;  // nothing is reduced");
-        return;
-    }
-    buf_line(b->w.out, "  template <int V> struct elements {  // what is reduced of V adjacent columns of a row");
-    for (int s = 0; s < r->n_stores; s++)
-        if (is_partial_store(b->g, r, &r->stores[s], &x) && !has_element(b, s))
-            buf_line(b->w.out, "    %s %s[V];", value_ctype(x.of->dtype), emit_member(b->w.names, x.of));
-    buf_line(b->w.out, "  };");
-}
-
-/* `buffer0_ + n / 64 * M_ + m`: where the result of a run goes. */
-static const char *partial_address(
-    struct body *b, const struct tensor *t, const struct partial_of *x, const struct gemm_reduced *d) {
-    struct buf s;
-    buf_init(&s, arena(b));
-    for (int i = 0; i < x->n; i++) {
-        int at = tensor_axis(t, x->run[i]);
-        if (at >= 0)
-            address_add(
-                &s, arena_printf(arena(b), "%s / %d", d->run_m == x->run[i] ? "m" : "n", PARTIAL_RUN),
-                body_step(b, t, at));
-    }
-    body_add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
-    if (d->run_m < 0) body_add_index(b, &s, t, &b->l->kernel->gemm.m, "m");
-    if (d->run_n < 0) body_add_index(b, &s, t, &b->l->kernel->gemm.n, "n");
-    return s.len ? arena_printf(arena(b), "%s + %s", tensor_name(b, t), s.s) : tensor_name(b, t);
-}
-
-/* The reductions of the elements: what combines two of them, and where a result goes. */
-static void emit_partials(struct body *b) {
-    const struct group *r = b->l->kernel->group;
-    struct partial_of x;
-    struct buf names;
-    int n = 0;
-    buf_init(&names, arena(b));
-    emit_partial_elements(b);
-    for (int s = 0; s < r->n_stores; s++) {
-        if (!is_partial_store(b->g, r, &r->stores[s], &x)) continue;
-        const struct node *v = r->stores[s].value;
-        struct gemm_reduced d = gemm_reduced(b->g, b->l->kernel, &r->stores[s]);
-        struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
-        const char *type = value_ctype(v->dtype);
-        buf_line(b->w.out, "  struct partial%d {%s", n, value_comment(b->g, v));
-        buf_line(b->w.out, "    typedef %s value;", type);
-        buf_line(b->w.out, "    static constexpr bool OVER_M = %s, OVER_N = %s;", d.run_m >= 0 ? "true" : "false",
-            d.run_n >= 0 ? "true" : "false");
-        buf_line(b->w.out, "    static FX_DEVICE %s none() { return %s; }", type,
-            value_start(&b->w, v->reduction, v->dtype));
-        buf_line(b->w.out, "    static FX_DEVICE %s combine(%s a, %s b) { return %s; }", type, type, type,
-            value_combined(&b->w, v->reduction, v->dtype, "a", "b"));
-        buf_line(b->w.out,
-            "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.%s[v]; }", type,
-            emit_member(b->w.names, x.of));
-        buf_line(b->w.out, "  };");
-        emit_function(b->w.out,
-            arena_printf(arena(b), "  FX_DEVICE void put(partial%d, %s x, int batch, int m, int n) const", n, type),
-            arena_printf(arena(b), "*(%s) = %s;", partial_address(b, &t, &x, &d),
-                element_of_value(&b->w, t.dtype, v->dtype, "x")));
-        buf_printf(&names, ", partial%d", n++);
-    }
-    buf_line(b->w.out, "  template <class ENGINE> using partials = fx_gemm_partials<ENGINE, %s%s>;", b->l->struct_name,
-        names.s);
 }
 
 /* Reads a strip: of one row what V adjacent elements read around a multiple of their own positions. Returns its name.
@@ -474,89 +326,6 @@ static void emit_shared(struct body *b, struct scope *row) {
     }
 }
 
-/* ---- stores at positions ---- */
-
-/* What store s computes an element of: of one at positions what is stored there. */
-static struct node *stored_element(const struct body *b, int s) {
-    return copied_value(store_element(b->g, b->l->kernel->group, &b->l->kernel->group->stores[s]));
-}
-
-static const struct node *place_of(const struct body *b, int s) {
-    const struct node *v = b->l->kernel->group->stores[s].value;
-    return v->kind == N_PLACE ? v : NULL;
-}
-
-/* Whether the V elements of a thread go side by side, at positions that they have in common. */
-static bool is_place_uniform(const struct body *b, int s) {
-    const struct node *v = place_of(b, s);
-    struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[s]);
-    for (int i = 1; i < v->n_args; i++)
-        if (node_has_any(v->args[i], b->along.axes, b->along.n)) return false;
-    return !b->along.n || body_along(b, &t) == ALONG_CONTIGUOUS;
-}
-
-/* The positions of store s in p, as those of an access. Returns the offset of its element; *inside: where it exists. */
-static const char *place_offset(struct body *b, struct scope *p, int s, const char **inside) {
-    const struct node *v = place_of(b, s);
-    struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[s]);
-    struct node at = *v;
-    struct buf offset;
-    at.kind = N_ACCESS, at.has_fill = v->may_miss != 0;
-    struct scope *inner = value_open_access(&b->w, p, &at, inside);
-    buf_init(&offset, arena(b));
-    for (int i = 0; i < t.n_axes; i++) {
-        int run = find_label(&b->along, t.axes[i]);
-        bool is_run = run >= 0 && body_along(b, &t) == ALONG_CONTIGUOUS;
-        if (is_run && run < b->along.n - 1) continue;
-        const char *index = is_run ? p == b->row ? b->along_var : arena_printf(arena(b), "(%s + v)", b->along_var)
-                                   : scope_index(&b->w, inner, t.axes[i]);
-        address_add(&offset, arena_printf(arena(b), "(long long)%s", address_group(arena(b), index, " ")),
-            address_stride(&b->w, &t, i));
-    }
-    return offset.len ? offset.s : "0";
-}
-
-/* In the loop over elements: where each goes, -1 for nowhere. */
-static void emit_places(struct body *b, struct scope *p) {
-    for (int s = 0; s < b->l->kernel->group->n_stores; s++) {
-        if (!place_of(b, s) || is_place_uniform(b, s)) continue;
-        const char *inside, *offset = place_offset(b, p, s, &inside);
-        if (inside) value_line(&b->w, "place%d[v] = %s ? %s : -1;", s, inside, offset);
-        else value_line(&b->w, "place%d[v] = %s;", s, offset);
-    }
-}
-
-/* Ahead of the stores: where all V elements go. */
-static void emit_common_places(struct body *b, struct scope *row) {
-    for (int s = 0; s < b->l->kernel->group->n_stores; s++) {
-        if (!place_of(b, s) || !is_place_uniform(b, s)) continue;
-        const char *inside, *offset = place_offset(b, row, s, &inside);
-        if (inside) value_line(&b->w, "const long long place%d = %s ? %s : -1;", s, inside, offset);
-        else value_line(&b->w, "const long long place%d = %s;", s, offset);
-    }
-}
-
-static void emit_store_at(struct body *b, const struct tensor *t, const char *value, int s) {
-    const char *name = tensor_name(b, t);
-    bool converts = body_is_converted(t->dtype), misses = place_of(b, s)->may_miss != 0;
-    if (is_place_uniform(b, s)) {
-        const char *guard = misses ? arena_printf(arena(b), "if (place%d >= 0) ", s) : "";
-        if (b->along.n)
-            buf_line(b->w.out, "    %s%s<V, ALIGNED>(%s + place%d, %s, n_valid);", guard,
-                converts ? "fx_store" : "fx_store_items", name, s, value);
-        else
-            buf_line(b->w.out, converts ? "    %sfx_store_one(%s + place%d, %s[0]);" : "    %s*(%s + place%d) = %s[0];",
-                guard, name, s, value);
-        return;
-    }
-    buf_line(b->w.out, "#pragma unroll");
-    buf_line(b->w.out, "    for (int v = 0; v < V; ++v)");
-    const char *guard = misses ? arena_printf(arena(b), "v < n_valid && place%d[v] >= 0", s) : "v < n_valid";
-    buf_line(b->w.out,
-        converts ? "      if (%s) fx_store_one(%s + place%d[v], %s[v]);" : "      if (%s) *(%s + place%d[v]) = %s[v];",
-        guard, name, s, value);
-}
-
 /* ---- the store ---- */
 
 /* Whether all that the group stores are results of runs, which the driver puts where they belong. */
@@ -571,7 +340,7 @@ static bool stores_partials_alone(const struct body *b) {
 /* Where the element that store s takes goes as it is computed; NULL: it is converted on the way. */
 static const char *element_place(struct body *b, int s, const char *const *results) {
     const struct store *store = &b->l->kernel->group->stores[s];
-    const struct node *n = stored_element(b, s);
+    const struct node *n = body_stored_element(b, s);
     struct tensor t = tensor_of_store(b->g, b->c->partition, store);
     if (n != copied_value(store->value)) return arena_printf(arena(b), "x.%s[v]", emit_member(b->w.names, n));
     bool is_plain = strcmp(element_of_value(&b->w, t.dtype, n->dtype, "x"), "x") == 0 &&
@@ -586,36 +355,33 @@ static void mark_elements(struct body *b, bool *needed) {
     struct node **shared;
     int n = b->is_gemm ? gemm_shared(b->g, r, &shared) : 0;
     for (int s = 0; s < r->n_stores; s++) {
-        const struct node *v = place_of(b, s);
-        needed[stored_element(b, s)->id] |= !is_elsewhere(b, s);
+        const struct node *v = body_place_of(b, s);
+        needed[body_stored_element(b, s)->id] |= !is_elsewhere(b, s);
         for (int i = 1; v && i < v->n_args; i++) needed[v->args[i]->id] = true;
     }
     for (int i = 0; i < n; i++) needed[shared[i]->args[0]->id] = true;
     for (int i = 0; x && i < x->n_deferred; i++) needed[x->deferred[i].by->id] = true;
 }
 
-static void emit_store(struct body *b) {
+/* Declares, for every store that is done here and does not reduce, the array of its elements. */
+static const char **declare_results(struct body *b) {
     const struct group *r = b->l->kernel->group;
-    struct partial_of x;
-    bool has_partials = takes_whole_tiles(b), to_boxes = b->is_gemm && stores_boxes(b->l->kernel);
-    value_open_function(&b->w,
-        "  template <int V, bool ALIGNED%s> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid%s) const",
-        to_boxes ? ", class TO = fx_to_memory" : "",
-        b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], const columns<V> &c, ",
-                         value_ctype(r->contraction->dtype))
-                   : "",
-        has_partials ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "", body_place_args(b),
-        to_boxes ? ", const TO &to = TO()" : "");
     const char **results = NEW_ARRAY(arena(b), const char *, r->n_stores);
+    struct partial_of x;
     for (int s = 0; s < r->n_stores; s++) {
-        if (is_partial_store(b->g, r, &r->stores[s], &x)) continue;
+        if (is_partial_store(b->g, r, &r->stores[s], &x) || is_elsewhere(b, s)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
-        if (is_elsewhere(b, s)) continue;
         results[s] = arena_printf(arena(b), "%sout", tensor_name(b, &t));
         buf_line(b->w.out, "    %s %s[V];", body_held_ctype(t.dtype), results[s]);
-        if (place_of(b, s) && !is_place_uniform(b, s)) buf_line(b->w.out, "    long long place%d[V];", s);
+        if (body_place_of(b, s) && !body_is_place_uniform(b, s)) buf_line(b->w.out, "    long long place%d[V];", s);
     }
+    return results;
+}
+
+/* The scope of a row, with what elements need and have in common computed. */
+static struct scope *open_row(struct body *b) {
     struct scope *row = scope_open(&b->w, NULL);
+    bool *common = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1), *all = NEW_ARRAY(arena(b), bool, MAX_CHUNKS);
     b->w.indent = 2;
     if (b->is_gemm) {
         bind_labels(b, row, &b->l->kernel->gemm.batch, "batch");
@@ -625,7 +391,6 @@ static void emit_store(struct body *b) {
     }
     b->row = row;
     if (b->l->kernel->chain) emit_chain_results(&b->w, row, b->l, "r");
-    bool *common = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1), *all = NEW_ARRAY(arena(b), bool, MAX_CHUNKS);
     const bool *is_uniform = find_uniform(b);
     find_parts(b, is_uniform);
     emit_parts(b, row, is_uniform);
@@ -634,15 +399,21 @@ static void emit_store(struct body *b) {
     memset(all, true, MAX_CHUNKS);
     emit_chunks(b, row, all);
     emit_shared(b, row);
+    return row;
+}
+
+/* The loop over the elements of a row: their values, and the offsets of those that go to positions of their own. */
+static void emit_elements(struct body *b, struct scope *row, const char *const *results) {
+    const struct group *r = b->l->kernel->group;
     int block = b->w.names->locals.n;
     struct scope *p = open_elements(b, row);
     bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s)) continue;
-        const struct node *n = stored_element(b, s), *v = place_of(b, s);
+        const struct node *n = body_stored_element(b, s), *v = body_place_of(b, s);
         const char *place = element_place(b, s, results);
         needed[n->id] = true;
-        for (int i = 1; v && !is_place_uniform(b, s) && i < v->n_args; i++) needed[v->args[i]->id] = true;
+        for (int i = 1; v && !body_is_place_uniform(b, s) && i < v->n_args; i++) needed[v->args[i]->id] = true;
         if (place && (!is_leaf(b, n) || b->l->kernel->chain) && !(p->place && p->place[n->id]))
             scope_set_place(&b->w, p, n, place);
     }
@@ -651,26 +422,38 @@ static void emit_store(struct body *b) {
     for (int s = 0; s < r->n_stores; s++) {
         if (is_elsewhere(b, s)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
-        struct node *n = stored_element(b, s);
+        struct node *n = body_stored_element(b, s);
         const char *value = value_at(&b->w, p, n), *place = element_place(b, s, results);
         if (n == copied_value(r->stores[s].value))
             value_assign(
                 &b->w, arena_printf(arena(b), "%s[v]", results[s]), element_of_value(&b->w, t.dtype, n->dtype, value));
-        else if (!has_element(b, s)) value_assign(&b->w, place, value);
+        else if (!body_has_element(b, s)) value_assign(&b->w, place, value);
     }
-    emit_places(b, p);
+    body_emit_places(b, p);
     close_elements(b, block);
     b->w.indent = 2;
-    emit_common_places(b, row);
+}
+
+static void emit_store(struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    const bool to_boxes = b->is_gemm && stores_boxes(b->l->kernel);
+    value_open_function(&b->w,
+        "  template <int V, bool ALIGNED%s> FX_DEVICE void store(%sconst frag<V> &f, %s%s%s, int n_valid%s) const",
+        to_boxes ? ", class TO = fx_to_memory" : "",
+        b->is_gemm ? arena_printf(arena(b), "const %s (&acc)[SUMS][V], const columns<V> &c, ",
+                         value_ctype(r->contraction->dtype))
+                   : "",
+        body_takes_whole_tiles(b) ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "",
+        body_place_args(b), to_boxes ? ", const TO &to = TO()" : "");
+    const char **results = declare_results(b);
+    struct scope *row = open_row(b);
+    emit_elements(b, row, results);
+    body_emit_common_places(b, row);
     struct node **shared;
     if (b->is_gemm && gemm_shared(b->g, r, &shared) && !stores_partials_alone(b))
         buf_line(b->w.out, "    if (n_valid <= 0) return;  // nothing of the tile: it was here for what lanes share");
-    for (int s = 0; s < r->n_stores; s++) {
-        if (is_elsewhere(b, s) || is_partial_store(b->g, r, &r->stores[s], &x)) continue;
-        struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
-        if (place_of(b, s)) emit_store_at(b, &t, results[s], s);
-        else emit_store_one(b, &t, results[s], s);
-    }
+    for (int s = 0; s < r->n_stores; s++)
+        if (results[s]) body_emit_put(b, s, results[s]);
     value_close_function(&b->w);
 }
 
@@ -678,7 +461,7 @@ static void emit_store(struct body *b) {
 static void emit_skew(struct body *b) {
     struct tensor t = tensor_of_store(b->g, b->c->partition, &b->l->kernel->group->stores[0]);
     emit_function(b->w.out, "  template <int V> FX_DEVICE int skew(index row) const",
-        body_along(b, &t) == ALONG_CONTIGUOUS && !place_of(b, 0)
+        body_along(b, &t) == ALONG_CONTIGUOUS && !body_place_of(b, 0)
             ? arena_printf(arena(b), "return fx_skew<V>(%s);", body_address(b, &t, NULL))
             : "return 0;");
 }
@@ -728,6 +511,6 @@ void emit_body(struct buf *out, const struct unit *u, const struct scheduled_gra
     body_emit_frag(&b, false);
     body_emit_fetch(&b, true);
     body_emit_fetch(&b, false);
-    if (takes_whole_tiles(&b)) emit_partials(&b);
+    if (body_takes_whole_tiles(&b)) body_emit_partials(&b);
     emit_store(&b);
 }

@@ -1,5 +1,5 @@
-/* What the members of a problem struct about elements share: emit_body.c computes and stores elements, emit_fetch.c
- * writes indices and what is read ahead. */
+/* What the members of a problem struct about elements share: emit_body.c computes elements, emit_fetch.c writes indices
+ * and what is read ahead, emit_partial.c what is reduced of elements, emit_store.c where they go. */
 #ifndef FX_EMIT_BODY_H
 #define FX_EMIT_BODY_H
 
@@ -73,5 +73,27 @@ const char *body_holder(const struct body *b, const struct tensor *t);
 /* The struct of what is read for each row, or of_columns: once for all rows; then the function that reads it. */
 void body_emit_frag(struct body *b, bool of_columns);
 void body_emit_fetch(struct body *b, bool of_columns);
+
+/* ---- emit_partial.c: elements that are reduced ---- */
+/* Whether all threads see a tile through, for what they reduce or share. */
+bool body_takes_whole_tiles(const struct body *b);
+/* Whether some store before store s reduces the same elements. */
+bool body_has_element(const struct body *b, int s);
+/* The struct of the elements, and the reductions. */
+void body_emit_partials(struct body *b);
+
+/* ---- emit_store.c: where elements go ---- */
+/* What store s computes an element of: of one at positions what is stored there. */
+struct node *body_stored_element(const struct body *b, int s);
+/* The positions of store s, NULL where it has none; whether the V elements of a thread have them in common and go side
+ * by side. */
+const struct node *body_place_of(const struct body *b, int s);
+bool body_is_place_uniform(const struct body *b, int s);
+/* The offsets of these positions, -1 for nowhere: of each element, in the loop over them; or of all V, ahead of the
+ * stores. */
+void body_emit_places(struct body *b, struct scope *p);
+void body_emit_common_places(struct body *b, struct scope *row);
+/* Stores the V elements of `value` as store s says. */
+void body_emit_put(struct body *b, int s, const char *value);
 
 #endif

@@ -1,0 +1,90 @@
+/* Elements of an epilogue that are reduced as they are computed, as members of a problem struct.
+ *
+ * In: a group some of whose stores reduce runs of elements. Out: the struct of the elements, and of each reduction what
+ * combines two of them and where a result goes. The driver reduces. */
+#include "emit/emit_body.h"
+
+bool body_has_element(const struct body *b, int s) {
+    const struct group *r = b->l->kernel->group;
+    struct partial_of x, y;
+    if (!is_partial_store(b->g, r, &r->stores[s], &x)) return false;
+    for (int i = 0; i < s; i++)
+        if (is_partial_store(b->g, r, &r->stores[i], &y) && x.of == y.of) return true;
+    return false;
+}
+
+bool body_takes_whole_tiles(const struct body *b) {
+    struct node **shared;
+    return b->is_gemm &&
+           (gemm_has_reduced(b->g, b->l->kernel->group) || gemm_shared(b->g, b->l->kernel->group, &shared));
+}
+
+static void emit_partial_elements(struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    struct partial_of x;
+    bool is_any = false;
+    for (int s = 0; s < r->n_stores; s++) is_any |= is_partial_store(b->g, r, &r->stores[s], &x);
+    if (!is_any) {
+        buf_line(b->w.out, "  template <int V> using elements = fx_nothing;  // nothing is reduced");
+        return;
+    }
+    buf_line(b->w.out, "  template <int V> struct elements {  // what is reduced of V adjacent columns of a row");
+    for (int s = 0; s < r->n_stores; s++)
+        if (is_partial_store(b->g, r, &r->stores[s], &x) && !body_has_element(b, s))
+            buf_line(b->w.out, "    %s %s[V];", value_ctype(x.of->dtype), emit_member(b->w.names, x.of));
+    buf_line(b->w.out, "  };");
+}
+
+/* `buffer0_ + n / 64 * M_ + m`: where the result of a run goes. */
+static const char *partial_address(
+    struct body *b, const struct tensor *t, const struct partial_of *x, const struct gemm_reduced *d) {
+    struct buf s;
+    buf_init(&s, arena(b));
+    for (int i = 0; i < x->n; i++) {
+        int at = tensor_axis(t, x->run[i]);
+        if (at >= 0)
+            address_add(
+                &s, arena_printf(arena(b), "%s / %d", d->run_m == x->run[i] ? "m" : "n", PARTIAL_RUN),
+                body_step(b, t, at));
+    }
+    body_add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
+    if (d->run_m < 0) body_add_index(b, &s, t, &b->l->kernel->gemm.m, "m");
+    if (d->run_n < 0) body_add_index(b, &s, t, &b->l->kernel->gemm.n, "n");
+    return s.len ? arena_printf(arena(b), "%s + %s", tensor_name(b, t), s.s) : tensor_name(b, t);
+}
+
+/* The reductions of the elements: what combines two of them, and where a result goes. */
+void body_emit_partials(struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    struct partial_of x;
+    struct buf names;
+    int n = 0;
+    buf_init(&names, arena(b));
+    emit_partial_elements(b);
+    for (int s = 0; s < r->n_stores; s++) {
+        if (!is_partial_store(b->g, r, &r->stores[s], &x)) continue;
+        const struct node *v = r->stores[s].value;
+        struct gemm_reduced d = gemm_reduced(b->g, b->l->kernel, &r->stores[s]);
+        struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
+        const char *type = value_ctype(v->dtype);
+        buf_line(b->w.out, "  struct partial%d {%s", n, value_comment(b->g, v));
+        buf_line(b->w.out, "    typedef %s value;", type);
+        buf_line(b->w.out, "    static constexpr bool OVER_M = %s, OVER_N = %s;", d.run_m >= 0 ? "true" : "false",
+            d.run_n >= 0 ? "true" : "false");
+        buf_line(b->w.out, "    static FX_DEVICE %s none() { return %s; }", type,
+            value_start(&b->w, v->reduction, v->dtype));
+        buf_line(b->w.out, "    static FX_DEVICE %s combine(%s a, %s b) { return %s; }", type, type, type,
+            value_combined(&b->w, v->reduction, v->dtype, "a", "b"));
+        buf_line(b->w.out,
+            "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.%s[v]; }", type,
+            emit_member(b->w.names, x.of));
+        buf_line(b->w.out, "  };");
+        emit_function(b->w.out,
+            arena_printf(arena(b), "  FX_DEVICE void put(partial%d, %s x, int batch, int m, int n) const", n, type),
+            arena_printf(arena(b), "*(%s) = %s;", partial_address(b, &t, &x, &d),
+                element_of_value(&b->w, t.dtype, v->dtype, "x")));
+        buf_printf(&names, ", partial%d", n++);
+    }
+    buf_line(b->w.out, "  template <class ENGINE> using partials = fx_gemm_partials<ENGINE, %s%s>;", b->l->struct_name,
+        names.s);
+}
