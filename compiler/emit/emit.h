@@ -35,6 +35,10 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
 void emit_chain_results(struct values *w, struct scope *p, const struct launch *l, const char *results);
 void emit_chain_sum(struct values *w, struct scope *p, const struct launch *l, const char *results, const char *acc);
 const char *emit_ctype(enum fx_dtype t);
+/* Whether elements of t are converted to and from float as they are moved, others being moved as they are; the type of
+ * those that are held. */
+bool emit_is_converted(enum fx_dtype t);
+const char *emit_held_ctype(enum fx_dtype t);
 /* Of a tensor's elements: what is in parts has fixed extents, and its type says how far they lie apart. */
 const char *emit_tensor_ctype(const struct graph *g, const struct tensor *t);
 /* emit_text.c */

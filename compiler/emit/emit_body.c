@@ -69,7 +69,7 @@ static const char *available(struct values *w, const struct scope *p, const stru
     if ((!p->outer || p == b->row || p == b->element) && is_fetched(b, &t)) {
         const char *held = arena_printf(
             arena(b), "%s.%s%s", body_holder(b, &t), tensor_name(b, &t), body_along(b, &t) == ALONG_NONE ? "" : "[v]");
-        return body_is_converted(t.dtype) ? held : value_of_element(w, t.dtype, held);
+        return emit_is_converted(t.dtype) ? held : value_of_element(w, t.dtype, held);
     }
     return t.param >= 0 ? NULL : value_element(w, p, tensor_name(b, &t), &t);
 }
@@ -344,7 +344,7 @@ static const char *element_place(struct body *b, int s, const char *const *resul
     struct tensor t = tensor_of_store(b->g, b->c->partition, store);
     if (n != copied_value(store->value)) return arena_printf(arena(b), "x.%s[v]", emit_member(b->w.names, n));
     bool is_plain = strcmp(element_of_value(&b->w, t.dtype, n->dtype, "x"), "x") == 0 &&
-                    strcmp(body_held_ctype(t.dtype), value_ctype(n->dtype)) == 0;
+                    strcmp(emit_held_ctype(t.dtype), value_ctype(n->dtype)) == 0;
     return is_plain ? arena_printf(arena(b), "%s[v]", results[s]) : NULL;
 }
 
@@ -372,7 +372,7 @@ static const char **declare_results(struct body *b) {
         if (is_partial_store(b->g, r, &r->stores[s], &x) || is_elsewhere(b, s)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         results[s] = arena_printf(arena(b), "%sout", tensor_name(b, &t));
-        buf_line(b->w.out, "    %s %s[V];", body_held_ctype(t.dtype), results[s]);
+        buf_line(b->w.out, "    %s %s[V];", emit_held_ctype(t.dtype), results[s]);
         if (body_place_of(b, s) && !body_is_place_uniform(b, s)) buf_line(b->w.out, "    long long place%d[V];", s);
     }
     return results;

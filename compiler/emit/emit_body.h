@@ -63,9 +63,6 @@ void body_emit_pieces(
     struct body *b, const struct tensor *t, const char *piece, const char *function, bool is_load, const char *held);
 
 /* ---- emit_fetch.c: what is read ahead ---- */
-/* Whether elements of the dtype are converted to and from float as they are moved; others are moved as they are. */
-bool body_is_converted(enum fx_dtype t);
-const char *body_held_ctype(enum fx_dtype t);
 /* The parameters that say where an element is. */
 const char *body_place_args(const struct body *b);
 /* What holds t where it is fetched and where elements are computed. */

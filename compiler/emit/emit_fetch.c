@@ -74,10 +74,6 @@ void body_emit_pieces(
 
 /* ---- fetch ---- */
 
-/* Whether elements of t are converted to and from float as they are moved; others are moved as they are. */
-bool body_is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
-const char *body_held_ctype(enum fx_dtype t) { return body_is_converted(t) ? "float" : emit_ctype(t); }
-
 const char *body_place_args(const struct body *b) {
     return b->is_gemm ? "int batch, int m, int n" : "index row, index col";
 }
@@ -113,7 +109,7 @@ void body_emit_frag(struct body *b, bool of_columns) {
     for (int i = 0; i < b->l->kernel->n_loads; i++) {
         const struct tensor *t = &b->l->kernel->loads[i];
         if (is_of_columns(b, t) == of_columns)
-            buf_line(b->w.out, "    %s %s%s;", body_held_ctype(t->dtype), tensor_name(b, t),
+            buf_line(b->w.out, "    %s %s%s;", emit_held_ctype(t->dtype), tensor_name(b, t),
                 body_along(b, t) == ALONG_NONE ? "" : "[V]");
     }
     buf_line(b->w.out, "  };");
@@ -125,7 +121,7 @@ const char *body_along_stride(struct body *b, const struct tensor *t) {
 
 /* V elements of t one by one. */
 static void emit_fetch_items(struct body *b, const struct tensor *t, const char *indent) {
-    bool converts = body_is_converted(t->dtype);
+    bool converts = emit_is_converted(t->dtype);
     const char *at = body_address(b, t, arena_printf(arena(b), "(%s + v)", b->along_var));
     const char *none = converts ? "0.0f" : "0";
     if (!converts && strncmp(emit_ctype(t->dtype), "fx_", 3) == 0)
@@ -140,7 +136,7 @@ static void emit_fetch_items(struct body *b, const struct tensor *t, const char 
 static void emit_fetch_one(struct body *b, const struct tensor *t) {
     const char *held = arena_printf(arena(b), "%s.%s", body_holder(b, t), tensor_name(b, t));
     enum along along = body_along(b, t);
-    bool converts = body_is_converted(t->dtype);
+    bool converts = emit_is_converted(t->dtype);
     switch (along) {
     case ALONG_NONE:
         buf_line(b->w.out, converts ? "    %s = fx_load_one(%s);" : "    %s = *(%s);", held, body_address(b, t, NULL));

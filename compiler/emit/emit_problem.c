@@ -11,6 +11,8 @@ static const char *const ctypes[FX_N_DTYPES] = {
 #undef DTYPE
 };
 const char *emit_ctype(enum fx_dtype t) { return ctypes[t]; }
+bool emit_is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
+const char *emit_held_ctype(enum fx_dtype t) { return emit_is_converted(t) ? "float" : emit_ctype(t); }
 
 const char *emit_tensor_ctype(const struct graph *g, const struct tensor *t) {
     return t->is_split ? arena_printf(&g->cx->arena, "fx_split<%.0fll>", nominal_size(g, t->axes, t->n_axes))

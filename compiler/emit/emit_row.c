@@ -5,158 +5,17 @@
  * Offsets are 64-bit; row and column are the driver's flattened indices. */
 #include <string.h>
 
-#include "emit/emit.h"
-#include "emit/emit_address.h"
-#include "schedule/row_program.h"
+#include "emit/emit_row.h"
 
-struct rows {
-    struct values w; /* statements being written; its user is this */
-    const struct unit *u;
-    const struct scheduled_graph *c;
-    const struct launch *l;
-    const struct group *r;
-    const struct row_program *x;
-};
-
-static struct arena *arena(struct rows *b) { return &b->u->cx->arena; }
 /* Where an extreme stands: of a part in 64 bits, as the kernel that combines parts may be compiled for another
  * index. */
 static const char *place_type(const struct rows *b) { return b->l->kernel->parts ? "long long" : "index"; }
 static bool is_arg(const struct node *n) { return n->reduction == RED_ARGMAX || n->reduction == RED_ARGMIN; }
-static const char *name_of(const struct rows *b, const struct tensor *t) { return address_tensor(b->l, t); }
-static bool is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t == FX_BF16; }
-/* A member of sums: a condition takes a word. */
-static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 static bool is_wide_type(const char *type) { return strstr(type, "long long") || strcmp(type, "double") == 0; }
 /* What a running sum is of. */
 static const char *scan_type(struct arena *a, const struct node *n) {
     const char *type = sum_type(n->dtype);
     return n->reduction == RED_RECUR ? arena_printf(a, "fx_step<%s>", type) : type;
-}
-static const char *member(struct rows *b, const struct node *n) { return emit_member(b->w.names, n); }
-
-/* ---- indices ---- */
-
-/* The element of t at a row and a column. */
-static const char *element(struct rows *b, const struct tensor *t, const char *row, const char *col) {
-    const struct flat_index f[] = {
-        {.labels = &b->x->rows, .var = row, .type = "index"},
-        {.labels = &b->x->cols, .var = col, .type = "index"},
-    };
-    struct buf s;
-    buf_init(&s, arena(b));
-    buf_puts(&s, name_of(b, t));
-    address_add_runs(&b->w, &s, t, f, 2);
-    return s.s;
-}
-
-static void bind(struct rows *b, struct scope *p, const int *axes, int n, const struct axis_list *l, const char *var) {
-    const struct flat_index f = {.labels = l, .var = var, .type = "index"};
-    for (int i = 0; i < n; i++) {
-        int at = find_label(l, axes[i]);
-        p->at[axes[i]] = at < 0 ? "0" : address_factor(arena(b), b->l->axis_names, &f, at, at);
-    }
-}
-
-/* ---- available values ---- */
-
-static const char *available(struct values *w, const struct scope *p, const struct node *n) {
-    struct rows *b = w->user;
-    struct tensor t;
-    if (n->kind == N_SCALAR)
-        return value_of_element(w, w->g->kernel->params[n->param].dtype, b->l->param_names[n->param]);
-    if (!node_is_loaded(w->g, b->c->partition, b->r, n, &t) || t.param >= 0) return NULL;
-    return value_element(w, p, name_of(b, &t), &t);
-}
-
-/* Names what `list`, kept in `frag`, holds of loaded nodes. */
-static void give_held(struct rows *b, struct scope *p, const struct tensor *list, int n_list, const char *frag) {
-    for (int i = 0; i < b->w.g->n_nodes; i++) {
-        const struct node *n = b->w.g->nodes[i];
-        struct tensor t;
-        if (!b->x->is_in_space[i] || !node_is_loaded(b->w.g, b->c->partition, b->r, n, &t)) continue;
-        for (int k = 0; k < n_list; k++)
-            if (list[k].param == t.param && list[k].buffer == t.buffer)
-                p->text[i] = value_of_element(
-                    &b->w, t.dtype, arena_printf(arena(b), "%s.%s.get(v)", frag, name_of(b, &t)));
-    }
-}
-
-/* The scope of the row: what the passes before number `pass` left stands in `results`. */
-static struct scope *at_row(struct rows *b, int pass, const char *row, const char *results) {
-    struct scope *p = scope_open(&b->w, NULL);
-    for (int i = 0; i < b->x->n_known; i++) b->w.divisor[b->x->known[i]->id] = NULL;
-    bind(b, p, b->r->axes, b->r->n_axes, &b->x->rows, row);
-    for (int i = 0; i < b->x->n_known; i++) {
-        const struct node *n = b->x->known[i];
-        if (b->x->level[n->id] <= pass) p->text[n->id] = arena_printf(arena(b), "%s.%s", results, member(b, n));
-    }
-    return p;
-}
-
-/* The scope of an element of it. */
-static struct scope *at_element(
-    struct rows *b, int pass, const char *row, const char *col, const char *results, bool has_tail) {
-    struct scope *p = at_row(b, pass, row, results);
-    bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
-    give_held(b, p, b->x->held, b->x->n_held, "f");
-    for (int i = 0; i < b->x->n_known; i++)
-        if (b->x->divides[b->x->known[i]->id])
-            b->w.divisor[b->x->known[i]->id] =
-                arena_printf(arena(b), "%s.%sdivisor_", results, member(b, b->x->known[i]));
-    if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
-    for (int i = 0; i < b->x->n_scans; i++)
-        p->text[b->x->scans[i]->id] = arena_printf(arena(b),
-            b->x->scans[i]->reduction == RED_RECUR ? "s.%s[v].b" : "s.%s[v]", member(b, b->x->scans[i]));
-    return p;
-}
-
-/* Which of the nodes kept in registers n is, or -1. */
-static int find_kept(const struct rows *b, const struct node *n) {
-    for (int k = 0; k < b->x->n_kept; k++)
-        if (b->x->kept[k] == n) return k;
-    return -1;
-}
-
-/* Where V elements lie across rows: computes ahead of them, in `column`, what needs no row. What is available at
- * an element, p, is not available there. */
-static void emit_column_values(struct rows *b, struct scope *column, const struct scope *p) {
-    const bool *needed = b->x->passes[b->x->n_passes].elements;
-    bool *reads_available = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-    for (int i = 0; i < b->w.g->n_nodes; i++) {
-        struct node *n = b->w.g->nodes[i];
-        reads_available[i] = p->text[i] || find_kept(b, n) >= 0;
-        for (int a = 0; a < n->n_args; a++) reads_available[i] |= reads_available[n->args[a]->id];
-        if (needed[i] && n->kind != N_PLACE && !reads_available[i] && !node_has_any(n, b->r->axes, b->r->n_axes) &&
-            b->x->is_in_space[i])
-            value_at(&b->w, column, n);
-    }
-}
-
-/* Computes in p what elements of a pass read, operands first and each once, so that no chain of them is walked deep.
- * What an earlier pass computed and registers keep is read. */
-static void emit_needed(struct rows *b, struct scope *p, int pass) {
-    const bool *needed = b->x->passes[pass].elements;
-    for (int i = 0; i < b->w.g->n_nodes; i++) {
-        struct node *n = b->w.g->nodes[i];
-        int k = find_kept(b, n);
-        if (!needed[i] || !b->x->is_in_space[i] || n->kind == N_PLACE) continue;
-        if (k < 0 || b->x->kept_in[k] > pass) {
-            value_at(&b->w, p, n);
-            continue;
-        }
-        const char *kept = arena_printf(arena(b), "f.%s[v]", member(b, n)),
-                   *known = arena_printf(arena(b), "KEPT ? %s : ", kept);
-        if (b->x->kept_in[k] == pass) {
-            value_put(&b->w, p, n, kept);
-            continue;
-        }
-        scope_set_known(&b->w, p, n, known);
-        const char *value = value_at(&b->w, p, n);
-        if (n->kind == N_OP || n->kind == N_CAST) continue; /* set so where it was computed */
-        p->text[i] = emit_local(b->w.names, n);
-        value_line(&b->w, "const %s %s = %s%s;", value_ctype(n->dtype), p->text[i], known, value);
-    }
 }
 
 /* ---- types ---- */
@@ -243,8 +102,8 @@ static void emit_fetch(struct rows *b, const char *name, const char *type, const
         &b->w, "  template <int V> FX_DEVICE void %s(%s<V> &%s, index row, index col) const", name, type, var);
     for (int i = 0; i < n; i++)
         if (!is_again || is_of_rows(b, &list[i]))
-            buf_line(
-                b->w.out, "    fx_hold(%s.%s, %s);", var, name_of(b, &list[i]), element(b, &list[i], "row", "col"));
+            buf_line(b->w.out, "    fx_hold(%s.%s, %s);", var, name_of(b, &list[i]),
+                rows_element(b, &list[i], "row", "col"));
     value_close_function(&b->w);
 }
 
@@ -261,7 +120,7 @@ static void emit_prepare(struct rows *b, int pass) {
     const struct row_pass *x = &b->x->passes[pass];
     if (!has_prepare(b, pass)) return;
     value_open_function(&b->w, "  FX_DEVICE void prepare(fx_pass<%d>, results &r, index row) const", pass);
-    struct scope *p = at_row(b, pass, "row", "r");
+    struct scope *p = rows_at_row(b, pass, "row", "r");
     for (int i = 0; i < x->n_values; i++) p->text[x->values[i]->id] = NULL; /* not made yet */
     for (int i = 0; i < x->n_values; i++)
         value_put(&b->w, p, x->values[i], arena_printf(arena(b), "r.%s", member(b, x->values[i])));
@@ -288,18 +147,14 @@ static void emit_identity(struct rows *b, int pass) {
     value_close_function(&b->w);
 }
 
-static void hide_positions(struct rows *b) {
-    buf_line(b->w.out, "    if constexpr (!KEPT) fx_hide(col);  // positions are computed here, not kept for all rows");
-}
-
 static void emit_fold(struct rows *b, int pass) {
     value_open_function(&b->w,
         "  template <bool KEPT, int V> FX_DEVICE void fold(fx_pass<%d>, sums%d &a, frag<V> &f, const scans<V> &s, "
         "int v, const results &r, index row, index col) const",
         pass, pass);
-    if (b->x->passes[pass].reads_apart && !b->x->is_along_rows) hide_positions(b);
-    struct scope *p = at_element(b, pass, "row", "col", "r", false);
-    emit_needed(b, p, pass);
+    if (b->x->passes[pass].reads_apart && !b->x->is_along_rows) rows_hide_positions(b);
+    struct scope *p = rows_at_element(b, pass, "row", "col", "r", false);
+    rows_emit_needed(b, p, pass);
     for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
         const struct node *n = b->x->passes[pass].ends[i];
         const char *term = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "a.%s", member(b, n));
@@ -406,7 +261,7 @@ static void emit_scan(struct rows *b, int i) {
         "  template <int V> FX_DEVICE %s term(fx_scan<%d>, const frag<V> &f, const scans<V> &s, int v, "
         "const results &r, index row, index col) const",
         type, i);
-    struct scope *p = at_element(b, b->x->level[n->id], "row", "col", "r", false);
+    struct scope *p = rows_at_element(b, b->x->level[n->id], "row", "col", "r", false);
     const char *term = value_at(&b->w, p, n->args[0]);
     if (n->reduction == RED_RECUR) /* nothing comes before the first element */
         term = arena_printf(arena(b), "{col == 0 ? %s : %s, %s}", value_start(&b->w, RED_SUM, n->dtype),
@@ -433,254 +288,6 @@ static void emit_scans(struct rows *b) {
     for (int i = 0; i < b->x->n_scans; i++) emit_scan(b, i);
 }
 
-/* ---- runs of rows ---- */
-
-/* Whether store s is of what runs of rows add up to. */
-static bool is_side(const struct rows *b, const struct store *s) {
-    struct partial_of side;
-    return is_partial_store(b->w.g, b->r, s, &side);
-}
-
-/* For each of them "a.dg[v]" and the like, with what it adds up. */
-static const char *side_of(struct rows *b, const char *of, const struct store *s) {
-    return arena_printf(arena(b), "%s.%s[v]", of, member(b, s->value));
-}
-
-static void emit_sides_type(struct rows *b) {
-    buf_line(b->w.out, "  template <int V> struct sides {  // what a run of rows adds up to, of V columns");
-    for (int i = 0; i < b->r->n_stores; i++)
-        if (is_side(b, &b->r->stores[i]))
-            buf_line(b->w.out, "    %s %s[V];%s", sum_type(b->r->stores[i].value->dtype),
-                member(b, b->r->stores[i].value), value_comment(b->w.g, b->r->stores[i].value));
-    buf_line(b->w.out, "  };");
-}
-
-/* The address of V columns of a run's sums. */
-static const char *side_address(struct rows *b, const struct tensor *t) {
-    const struct flat_index f[] = {
-        {.labels = &b->x->runs, .var = "run", .type = "index"},
-        {.labels = &b->x->cols, .var = "col", .type = "index"},
-    };
-    struct buf s;
-    buf_init(&s, arena(b));
-    buf_puts(&s, name_of(b, t));
-    address_add_runs(&b->w, &s, t, f, 2);
-    return s.s;
-}
-
-/* Whether V sums of side s lie in memory as they are computed, so that they are one access. */
-static bool is_wide_side(struct rows *b, const struct store *s) {
-    return tensor_of_store(b->w.g, b->c->partition, s).dtype == FX_F32 &&
-           strcmp(sum_type(s->value->dtype), "float") == 0;
-}
-
-/* A line for every side, of V columns one after the other; in_memory: without those that are one access. */
-static void emit_each_side(
-    struct rows *b, bool in_memory, const char *(*line)(struct rows *b, const struct store *s)) {
-    int n = 0;
-    for (int i = 0; i < b->r->n_stores; i++)
-        n += is_side(b, &b->r->stores[i]) && !(in_memory && is_wide_side(b, &b->r->stores[i]));
-    if (!n) return;
-    buf_line(b->w.out, "#pragma unroll");
-    buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
-    b->w.indent = 3;
-    for (int i = 0; i < b->r->n_stores; i++)
-        if (is_side(b, &b->r->stores[i]) && !(in_memory && is_wide_side(b, &b->r->stores[i])))
-            value_line(&b->w, "%s", line(b, &b->r->stores[i]));
-    b->w.indent = 2;
-    buf_line(b->w.out, "    }");
-}
-
-/* Sides in memory: those that are one access each, then the others. */
-static void emit_memory_sides(struct rows *b, const char *function, bool is_load,
-    const char *(*line)(struct rows *b, const struct store *s)) {
-    for (int i = 0; i < b->r->n_stores; i++) {
-        const struct store *s = &b->r->stores[i];
-        if (!is_side(b, s) || !is_wide_side(b, s)) continue;
-        struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
-        const char *sums = arena_printf(arena(b), "a.%s", member(b, s->value)), *at = side_address(b, &t);
-        value_line(&b->w, "%s<V, true>(%s, %s, V);", function, is_load ? sums : at, is_load ? at : sums);
-    }
-    emit_each_side(b, true, line);
-}
-
-static const char *begin_side(struct rows *b, const struct store *s) {
-    return arena_printf(
-        arena(b), "%s = %s;", side_of(b, "a", s), value_start(&b->w, s->value->reduction, s->value->dtype));
-}
-
-static const char *combine_side(struct rows *b, const struct store *s) {
-    const char *a = side_of(b, "a", s);
-    return arena_printf(arena(b), "%s = %s;", a,
-        value_combined(&b->w, s->value->reduction, s->value->dtype, a, side_of(b, "b", s)));
-}
-
-static const char *get_side(struct rows *b, const struct store *s) {
-    struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
-    return arena_printf(arena(b), "%s = %s;", side_of(b, "a", s),
-        value_of_element(&b->w, t.dtype, arena_printf(arena(b), "(%s)[v]", side_address(b, &t))));
-}
-
-static const char *put_side(struct rows *b, const struct store *s) {
-    struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
-    return arena_printf(arena(b), "(%s)[v] = %s;", side_address(b, &t),
-        element_of_value(&b->w, t.dtype, s->value->dtype, side_of(b, "a", s)));
-}
-
-static void emit_sides(struct rows *b) {
-    const int last = b->x->rows.n - 1;
-    const struct flat_index all = {.labels = &b->x->runs, .var = "run", .type = "index"};
-    const char *extent = address_product(arena(b), b->l->axis_names, &b->x->rows.axes[last], 1);
-    buf_line(b->w.out, "  FX_DEVICE index runs() const { return (index)%s; }",
-        address_product(arena(b), b->l->axis_names, b->x->runs.axes, b->x->runs.n));
-    value_open_function(&b->w, "  FX_DEVICE void rows_of(index run, index &first, index &n) const");
-    value_line(&b->w, "const index at = (index)%s * %d;", address_factor(arena(b), b->l->axis_names, &all, last, last),
-        b->x->run);
-    if (last) {
-        value_line(&b->w, "first = (index)%s * (index)%s + at;",
-            address_factor(arena(b), b->l->axis_names, &all, 0, last - 1), extent);
-    } else {
-        value_line(&b->w, "first = at;");
-    }
-    value_line(&b->w, "n = (index)%s - at < %d ? (index)%s - at : %d;", extent, b->x->run, extent, b->x->run);
-    value_close_function(&b->w);
-    value_open_function(&b->w, "  template <int V> FX_DEVICE sides<V> no_sides() const");
-    buf_line(b->w.out, "    sides<V> a;");
-    emit_each_side(b, false, begin_side);
-    buf_line(b->w.out, "    return a;");
-    value_close_function(&b->w);
-    value_open_function(&b->w, "  template <int V> FX_DEVICE void combine_sides(sides<V> &a, const sides<V> &b) const");
-    emit_each_side(b, false, combine_side);
-    value_close_function(&b->w);
-    value_open_function(&b->w, "  template <int V> FX_DEVICE sides<V> get_sides(index run, index col) const");
-    buf_line(b->w.out, "    sides<V> a;");
-    emit_memory_sides(b, "fx_load", true, get_side);
-    buf_line(b->w.out, "    return a;");
-    value_close_function(&b->w);
-    value_open_function(&b->w, "  template <int V> FX_DEVICE void put_sides(const sides<V> &a, index run, index col) const");
-    emit_memory_sides(b, "fx_store", false, put_side);
-    value_close_function(&b->w);
-}
-
-/* ---- stores ---- */
-
-/* Where the value of a store of elements goes as it is computed; NULL: it is converted on the way,
- * or goes to memory. */
-static const char *element_place(struct rows *b, const struct store *s) {
-    struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
-    const char *type = is_converted(t.dtype) ? "float" : emit_ctype(t.dtype);
-    if (!row_stores_vectors(b->w.g, b->c->partition, b->x, b->r, s)) return NULL;
-    bool is_plain = strcmp(element_of_value(&b->w, t.dtype, s->value->dtype, "x"), "x") == 0 &&
-                    strcmp(type, value_ctype(s->value->dtype)) == 0;
-    return is_plain ? arena_printf(arena(b), "%sout[v]", name_of(b, &t)) : NULL;
-}
-
-/* The element of store s in p, which has the indices of its row and, of elements, its column; *inside: where it exists,
- * NULL: always. */
-static const char *placed_element(struct rows *b, struct scope *p, const struct store *s, const char **inside) {
-    struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
-    struct node at = *s->value;
-    at.kind = N_ACCESS, at.has_fill = at.may_miss != 0;
-    struct scope *inner = value_open_access(&b->w, p, &at, inside);
-    return arena_printf(arena(b), "%s + %s", name_of(b, &t), address_offset(&b->w, inner, &t));
-}
-
-/* Stores one element of s in p: at row and col, or at its positions. */
-static void store_one(struct rows *b, struct scope *p, const struct store *s, const char *row, const char *col) {
-    struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
-    struct node *n = copied_value(s->value);
-    const char *value = element_of_value(&b->w, t.dtype, n->dtype, value_at(&b->w, p, n)), *inside = NULL,
-               *at = s->value->kind == N_PLACE ? placed_element(b, p, s, &inside) : element(b, &t, row, col),
-               *guard = inside ? arena_printf(arena(b), "if (%s) ", inside) : "";
-    value_line(&b->w, is_converted(t.dtype) ? "%sfx_store_one(%s, %s);" : "%s*(%s) = %s;", guard, at, value);
-}
-
-/* Stores the V elements of s that lie side by side. */
-static void store_vector(struct rows *b, const struct store *s) {
-    struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
-    const char *inside = NULL, *at;
-    if (s->value->kind == N_PLACE) {
-        struct scope *p = at_row(b, b->x->n_passes, "row", "r[0]");
-        bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, "col");
-        at = placed_element(b, p, s, &inside);
-    } else {
-        at = element(b, &t, "row", "col");
-    }
-    buf_line(b->w.out, "    %s%s<V, true>(%s, %sout, V);", inside ? arena_printf(arena(b), "if (%s) ", inside) : "",
-        is_converted(t.dtype) ? "fx_store" : "fx_store_items", at, name_of(b, &t));
-}
-
-static void emit_store(struct rows *b) {
-    const char *row = b->x->is_along_rows ? "(row + v)" : "row", *col = b->x->is_along_rows ? "col" : "(col + v)";
-    value_open_function(&b->w,
-        "  template <bool KEPT, int V> FX_DEVICE void store(frag<V> &f, const tail<V> &t, const scans<V> &s, "
-        "const results *r, index row, index col%s) const",
-        b->x->run ? ", sides<V> &a" : "");
-    if (b->x->reads_apart && !b->x->is_along_rows) hide_positions(b);
-    for (int i = 0; i < b->r->n_stores; i++) {
-        struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
-        if (is_side(b, &b->r->stores[i])) continue;
-        if (row_stores_vectors(b->w.g, b->c->partition, b->x, b->r, &b->r->stores[i]))
-            buf_line(
-                b->w.out, "    %s %sout[V];", is_converted(t.dtype) ? "float" : emit_ctype(t.dtype), name_of(b, &t));
-    }
-    struct scope *p = at_element(b, b->x->n_passes, row, col, b->x->is_along_rows ? "r[v]" : "r[0]", true),
-                 *column = scope_open(&b->w, NULL);
-    if (b->x->is_along_rows) {
-        bind(b, column, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
-        emit_column_values(b, column, p);
-        for (int i = 0; i < b->w.g->n_nodes; i++)
-            if (column->text[i]) p->text[i] = column->text[i];
-    }
-    buf_line(b->w.out, "#pragma unroll");
-    buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
-    b->w.indent = 3;
-    for (int i = 0; i < b->r->n_stores; i++) {
-        struct node *n = copied_value(b->r->stores[i].value);
-        const char *place = is_side(b, &b->r->stores[i]) ? NULL : element_place(b, &b->r->stores[i]);
-        if (place && find_kept(b, n) < 0 && !p->text[n->id] && !(p->place && p->place[n->id]))
-            scope_set_place(&b->w, p, n, place);
-    }
-    emit_needed(b, p, b->x->n_passes);
-    for (int i = 0; i < b->r->n_stores; i++) {
-        const struct store *s = &b->r->stores[i];
-        struct tensor t = tensor_of_store(b->w.g, b->c->partition, s);
-        if (!row_stores_elements(b->w.g, b->c->partition, b->r, s)) continue;
-        if (is_side(b, s)) {
-            const char *so_far = side_of(b, "a", s);
-            value_line(&b->w, "%s = %s;", so_far,
-                value_combined(&b->w, s->value->reduction, s->value->dtype, so_far,
-                    value_at(&b->w, p, store_element(b->w.g, b->r, s))));
-            continue;
-        }
-        if (!row_stores_vectors(b->w.g, b->c->partition, b->x, b->r, s)) {
-            store_one(b, p, s, row, col);
-            continue;
-        }
-        struct node *n = copied_value(s->value);
-        value_assign(&b->w, arena_printf(arena(b), "%sout[v]", name_of(b, &t)),
-            element_of_value(&b->w, t.dtype, n->dtype, value_at(&b->w, p, n)));
-    }
-    b->w.indent = 2;
-    buf_line(b->w.out, "    }");
-    for (int i = 0; i < b->r->n_stores; i++) {
-        const struct store *s = &b->r->stores[i];
-        if (!is_side(b, s) && row_stores_vectors(b->w.g, b->c->partition, b->x, b->r, s)) store_vector(b, s);
-    }
-    value_close_function(&b->w);
-}
-
-static void emit_results(struct rows *b) {
-    if (!b->x->stores_results) return;
-    value_open_function(&b->w, "  FX_DEVICE void results_of(const results &r, index row) const");
-    struct scope *p = at_row(b, b->x->n_passes, "row", "r");
-    for (int i = 0; i < b->r->n_stores; i++) {
-        const struct store *s = &b->r->stores[i];
-        if (!row_stores_elements(b->w.g, b->c->partition, b->r, s)) store_one(b, p, s, "row", "0");
-    }
-    value_close_function(&b->w);
-}
-
 static void emit_joins(struct rows *b) {
     struct buf list;
     bool any = false;
@@ -699,7 +306,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     struct value_names *names) {
     struct arena *a = &u->cx->arena;
     struct rows b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row};
-    b.w = values_open(out, c->graph, l, names, available, &b);
+    b.w = values_open(out, c->graph, l, names, rows_available, &b);
     b.w.divisor = NEW_ARRAY(a, const char *, c->graph->n_nodes + 1);
     buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;",
         b.x->is_along_rows ? "true" : "false", b.x->stores_elements ? "true" : "false",
@@ -733,7 +340,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     emit_held(&b, "tail", "what the last pass alone reads of them", b.x->tail, b.x->n_tail, false);
     emit_results_type(&b);
     emit_scans_type(&b);
-    if (b.x->run) emit_sides_type(&b);
+    if (b.x->run) rows_emit_sides_type(&b);
     for (int pass = 0; pass < b.x->n_passes; pass++) emit_sums_type(&b, pass);
     emit_fetch(&b, "fetch", "frag", "f", b.x->held, b.x->n_held, true, false);
     if (b.x->run) emit_fetch(&b, "fetch_again", "frag", "f", b.x->held, b.x->n_held, true, true);
@@ -748,7 +355,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
         emit_extend(&b, pass);
     }
     emit_scans(&b);
-    if (b.x->run) emit_sides(&b);
-    if (b.x->stores_elements) emit_store(&b);
-    emit_results(&b);
+    if (b.x->run) rows_emit_sides(&b);
+    if (b.x->stores_elements) rows_emit_store(&b);
+    rows_emit_results(&b);
 }

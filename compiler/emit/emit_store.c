@@ -10,14 +10,14 @@ static void emit_store_items(struct body *b, const struct tensor *t, const char 
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "%sfor (int v = 0; v < V; ++v)", indent);
     buf_line(b->w.out,
-        body_is_converted(t->dtype) ? "%s  if (v < n_valid) fx_store_one(%s, %s[v]);"
+        emit_is_converted(t->dtype) ? "%s  if (v < n_valid) fx_store_one(%s, %s[v]);"
                                : "%s  if (v < n_valid) *(%s) = %s[v];",
         indent, at, value);
 }
 
 static void emit_store_one(struct body *b, const struct tensor *t, const char *value, int number) {
     enum along along = body_along(b, t);
-    bool converts = body_is_converted(t->dtype);
+    bool converts = emit_is_converted(t->dtype);
     if (b->is_gemm && stores_boxes(b->l->kernel)) {
         buf_line(b->w.out, "    to.template put<%d, V, ALIGNED>(%s, %s, n_valid);", number,
             body_address(b, t, b->along_var), value);
@@ -122,7 +122,7 @@ void body_emit_common_places(struct body *b, struct scope *row) {
 
 static void emit_store_at(struct body *b, const struct tensor *t, const char *value, int s) {
     const char *name = tensor_name(b, t);
-    bool converts = body_is_converted(t->dtype), misses = body_place_of(b, s)->may_miss != 0;
+    bool converts = emit_is_converted(t->dtype), misses = body_place_of(b, s)->may_miss != 0;
     if (body_is_place_uniform(b, s)) {
         const char *guard = misses ? arena_printf(arena(b), "if (place%d >= 0) ", s) : "";
         if (b->along.n)
