@@ -333,7 +333,7 @@ static bool check_pin(struct checker *c, const struct ast_attr *a) {
     return false;
 }
 
-void check_attribute(struct checker *c, const struct ast_attr *a) {
+static void check_attribute(struct checker *c, const struct ast_attr *a) {
     struct kernel *k = c->k;
     struct name v = a->value->kind == VAL_ID ? a->value->name : (struct name){"", 0};
     bool is_false = a->value->kind == VAL_NUM && a->value->num.is_bool && a->value->num.value == 0;
@@ -366,6 +366,20 @@ void check_attribute(struct checker *c, const struct ast_attr *a) {
         k->fast_math = is_true;
     } else if (!check_pin(c, a)) {
         diag_error(c->cx, a->span, D_ATTRIBUTE, "there is no attribute " NAME_FMT, NAME_ARG(a->name));
+        hint_attribute(c, a->name);
+    }
+}
+
+void check_attributes(struct checker *c, const struct ast_attr *attrs) {
+    for (const struct ast_attr *a = attrs; a; a = a->next) {
+        const struct ast_attr *first = attrs;
+        while (!name_eq(first->name, a->name)) first = first->next;
+        if (first == a) {
+            check_attribute(c, a);
+            continue;
+        }
+        diag_error(c->cx, a->span, D_ATTRIBUTE, NAME_FMT " stands a second time", NAME_ARG(a->name));
+        diag_fix(c->cx, "leave one of them out");
     }
 }
 
@@ -397,7 +411,7 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     for (const struct ast_param *p = item->params; p; p = p->next) declare_param(c, p, false);
     for (const struct ast_param *p = item->outs; p; p = p->next) declare_param(c, p, true);
     extent_solve(c);
-    for (const struct ast_attr *a = item->attrs; a; a = a->next) check_attribute(c, a);
+    check_attributes(c, item->attrs);
     bind_params(c);
     int errors = c->cx->n_errors;
     for (const struct ast_stmt *s = item->body; s; s = s->next)
@@ -431,7 +445,11 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
         if (p->is_output && !p->result && !c->cx->n_errors)
             diag_error(c->cx, p->ast->span, D_OUTPUT_UNASSIGNED, "the output %s is never assigned", p->name);
     }
-    if (!has_output) diag_error(c->cx, item->name_span, D_OUTPUT_UNASSIGNED, "the kernel %s has no output", k->name);
+    if (!has_output) {
+        diag_error(c->cx, item->name_span, D_OUTPUT_UNASSIGNED, "the kernel %s has no output", k->name);
+        diag_fix(c->cx, "declare what it stores: kernel %s(..) -> y: f32[M], or a parameter that it overwrites as inout",
+            k->name);
+    }
 }
 
 static void refuse_twice(

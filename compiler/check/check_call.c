@@ -72,7 +72,7 @@ static bool bind_arguments(
         if (!arg->label.len || !known) {
             diag_error(c->cx, check_user_span(c, arg->span), D_CALL, NAME_FMT " has no parameter " NAME_FMT,
                 NAME_ARG(f->name), NAME_ARG(arg->label));
-            hint_argument(c, e, arg->label);
+            hint_argument(c, e, arg->label, f->params);
             return false;
         }
     }

@@ -68,8 +68,32 @@ void hint_label(struct checker *c, struct name n) {
             all.len ? all.s : "none", c->k->name, NAME_ARG(n));
 }
 
-void hint_argument(struct checker *c, const struct ast_expr *call, struct name n) {
+void hint_attribute(struct checker *c, struct name n) {
+    static const char *const all[] = {"fuse", "kernels", "precision", "round", "deterministic", "fast_math", "tile",
+        "stages", "warps"};
+    struct nearest near = {.wanted = n};
+    struct buf list;
+    buf_init(&list, &c->cx->arena);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        nearest_offer(&near, name_of_text(all[i]));
+        buf_printf(&list, "%s%s", list.len ? ", " : "", all[i]);
+    }
+    if (near.name.len) diag_fix(c->cx, "did you mean " NAME_FMT "?", NAME_ARG(near.name));
+    else diag_fix(c->cx, "there are %s", list.s);
+}
+
+void hint_argument(
+    struct checker *c, const struct ast_expr *call, struct name n, const struct ast_param *params) {
     static const char *const axes[] = {"dim", "dims", "axis", "axes"};
+    struct nearest near = {.wanted = n};
+    struct buf list;
+    buf_init(&list, &c->cx->arena);
+    for (const struct ast_param *p = params; p; p = p->next) {
+        nearest_offer(&near, p->name);
+        buf_printf(&list, "%s" NAME_FMT, list.len ? ", " : "", NAME_ARG(p->name));
+    }
+    if (near.name.len) diag_fix(c->cx, "did you mean " NAME_FMT "?", NAME_ARG(near.name));
+    else if (params) diag_fix(c->cx, "its parameters are %s", list.s);
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         if (name_is(n, axes[i]))
             diag_fix(c->cx, "axes have names, and stand in brackets: " NAME_FMT "[K](..)", NAME_ARG(call->name));

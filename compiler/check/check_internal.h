@@ -74,7 +74,7 @@ const struct define *check_find_define(struct checker *c, struct name n);
 
 /* Keeps what something in the kernel's own statements came to. */
 void check_note(struct checker *c, struct note n);
-void check_attribute(struct checker *c, const struct ast_attr *a);
+void check_attributes(struct checker *c, const struct ast_attr *attrs);
 /* Names v in the scope at hand. */
 void check_bind(struct checker *c, struct name n, struct value *v);
 /* The latest binding of a name in the scope at hand, whose value is NULL after an error; NULL when there is none. */
@@ -116,8 +116,10 @@ void hint_function(struct checker *c, struct name n); /* nothing of this name ca
 void hint_results(struct checker *c, struct name n);  /* a call of this name has no several results */
 void hint_value(struct checker *c, struct name n);    /* nothing has this name */
 void hint_label(struct checker *c, struct name n);    /* the kernel has no such label */
+void hint_attribute(struct checker *c, struct name n); /* there is no such attribute */
+/* The call takes no argument of this name. params: those of an fn, NULL for what is built in. */
 void hint_argument(
-    struct checker *c, const struct ast_expr *call, struct name n); /* the call takes no argument of this name */
+    struct checker *c, const struct ast_expr *call, struct name n, const struct ast_param *params);
 
 /* ---- check_type.c ---- */
 struct value *check_number(struct checker *c, double num, const struct ast_expr *e); /* a literal: weak */

@@ -32,7 +32,7 @@ static struct value *sole_argument(struct checker *c, const struct ast_expr *e) 
     if (e->args && !e->args->next && !e->args->label.len) return check_expr(c, e->args->value);
     diag_error(c->cx, check_user_span(c, e->span), D_CALL, NAME_FMT "[axes](v) takes one argument", NAME_ARG(e->name));
     for (const struct ast_arg *a = e->args; a; a = a->next)
-        if (a->label.len) hint_argument(c, e, a->label);
+        if (a->label.len) hint_argument(c, e, a->label, NULL);
     return NULL;
 }
 
@@ -119,7 +119,8 @@ static bool recur_arguments(struct checker *c, const struct ast_expr *e, struct 
         if (a->label.len && (n != 2 || !name_is(a->label, "from"))) {
             diag_error(c->cx, check_user_span(c, a->span), D_CALL, "recur takes no argument named " NAME_FMT,
                 NAME_ARG(a->label));
-            hint_argument(c, e, a->label);
+            diag_fix(c->cx, "the third is named from: recur[K](a, b, from: h)");
+            hint_argument(c, e, a->label, NULL);
             return false;
         }
         if (n > 2) continue;
@@ -188,7 +189,7 @@ static struct value *call_op(struct checker *c, const struct ast_expr *e, enum o
     for (const struct ast_arg *a = e->args; a; a = a->next, n++) {
         if (a->label.len) {
             diag_error(c->cx, check_user_span(c, a->span), D_CALL, "%s takes no named arguments", op_info[op].name);
-            hint_argument(c, e, a->label);
+            hint_argument(c, e, a->label, NULL);
             return NULL;
         }
         if (n < 3 && !(args[n] = check_expr(c, a->value))) return NULL;

@@ -351,7 +351,7 @@ void grad_kernel(struct checker *c, const struct ast_item *item, const struct ke
     k->ast = item;
     k->name = check_cstr(c, item->name);
     copy_signature(&g, f);
-    for (const struct ast_attr *a = item->attrs; a; a = a->next) check_attribute(c, a);
+    check_attributes(c, item->attrs);
     g.at = whole;
     c->calls[0] = item; /* as if it were a fn: its values point at what the user wrote */
     c->call_span = item->span;

@@ -8,5 +8,7 @@ kernel k(x: f32[M]) -> y: f32[M] {
   g = sum[M](x, x)
   h, i = max[M](x)
   j, l = split[M](x)
+  m = f(x, low: 1)
+  n = recur[M](x, x, form: 1)
   y = x
 }
