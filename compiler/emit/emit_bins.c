@@ -19,8 +19,6 @@ struct bin_body {
 
 static struct arena *arena(struct bin_body *b) { return value_arena(&b->w); }
 static const char *member(struct bin_body *b, const struct node *n) { return emit_member(b->w.names, n); }
-/* A condition takes a word. */
-static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 static bool is_wide(const struct node *n) { return fx_dtype_bits(n->args[0]->dtype) == 64; }
 
 static const char *available(struct values *w, const struct scope *p, const struct node *n) {
@@ -76,7 +74,8 @@ static void emit_sums(struct bin_body *b) {
             const struct node *n = pass->ends[i];
             if (is_wide(n) != wide) continue;
             words += wide ? 2 : 1;
-            buf_line(b->w.out, "    %s %s;%s", sum_type(n->args[0]->dtype), member(b, n), value_comment(b->w.g, n));
+            buf_line(b->w.out, "    %s %s;%s", value_sum_ctype(n->args[0]->dtype), member(b, n),
+                value_comment(b->w.g, n));
         }
     bool has_rest = words < b->bins->words;
     if (has_rest) buf_line(b->w.out, "    int rest;  // so that no byte of what is kept in memory is left to chance");

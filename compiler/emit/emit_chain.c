@@ -2,33 +2,22 @@
  * epilogue of the second contraction apart.
  *
  * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them; what is known of a row: results of
- * reductions, values made of them; for each pass over the intermediate the sums it takes. `find_maxima` finds what
- * shifts exponentials, `rescale` brings the sums so far up to date, `fold` adds elements up and makes the second
- * contraction's factor. */
+ * reductions, values computed from them; for each pass over the intermediate the sums it takes, and what
+ * emit_chain_pass.c writes of it. */
 #include <math.h>
 
 #include "emit/emit_address.h"
 #include "emit/emit_chain.h"
 
-static const char *const LOG2_E = "1.44269504f";
-
-static struct arena *arena(struct chain_problem *b) { return &b->u->cx->arena; }
 static const char *name_of(const struct chain_problem *b, const struct tensor *t) { return address_tensor(b->l, t); }
-static const char *member(struct chain_problem *b, const struct node *n) { return emit_member(b->w.names, n); }
-/* Member n of what `of` names. */
-static const char *member_of(struct chain_problem *b, const char *of, const struct node *n) {
-    return arena_printf(arena(b), "%s.%s", of, member(b, n));
-}
 /* A result of a row. */
 static const char *result(struct chain_problem *b, const struct node *n) {
     return arena_printf(arena(b), n->dtype == FX_BOOL ? "(r.%s != 0)" : "r.%s", member(b, n));
 }
-/* A member of sums or results: a condition takes a word. */
-static const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 
 /* ---- indices ---- */
 
-static void bind(struct chain_problem *b, struct scope *p, const struct axis_list *l, const char *var) {
+void chain_bind(struct chain_problem *b, struct scope *p, const struct axis_list *l, const char *var) {
     const struct flat_index f = {.labels = l, .var = var};
     for (int i = 0; i < l->n; i++) p->at[l->axes[i]] = address_factor(arena(b), b->l->axis_names, &f, i, i);
 }
@@ -44,11 +33,10 @@ static const char *available(struct values *w, const struct scope *p, const stru
     return value_element(w, p, name_of(b, &t), &t);
 }
 
-/* The scope of a row: what is known once `pass` passes are over. */
-static struct scope *at_row(struct chain_problem *b, int pass) {
+struct scope *chain_at_row(struct chain_problem *b, int pass) {
     struct scope *p = scope_open(&b->w, NULL);
-    bind(b, p, &b->x->second.batch, "batch");
-    bind(b, p, &b->x->second.m, "m");
+    chain_bind(b, p, &b->x->second.batch, "batch");
+    chain_bind(b, p, &b->x->second.m, "m");
     for (int i = 0; i < b->r->n_steps; i++) {
         const struct node *n = b->r->steps[i];
         if (b->x->level[n->id] <= pass) p->text[n->id] = result(b, n);
@@ -60,20 +48,6 @@ static struct scope *at_row(struct chain_problem *b, int pass) {
     return p;
 }
 
-/* The scope of an element of the intermediate in a pass. */
-static struct scope *at_element(struct chain_problem *b, int pass) {
-    struct scope *p = at_row(b, pass);
-    bind(b, p, &b->x->first.n, "(t + v)");
-    for (int i = 0; i < b->x->n_along; i++) {
-        const struct node *n = b->x->along[i];
-        p->text[n->id] = arena_printf(arena(b), n->dtype == FX_BOOL ? "(u[v].%s != 0)" : "u[v].%s", member(b, n));
-    }
-    for (int i = 0; i + 1 < b->r->n_sums; i++) p->text[b->r->sums[i].sum->id] = arena_printf(arena(b), "acc[%d][v]", i);
-    return p;
-}
-
-static const struct chain_pass *pass_of(const struct chain_problem *b, int pass) { return &b->x->passes[pass]; }
-
 /* ---- types ---- */
 
 static void emit_known(struct chain_problem *b) {
@@ -81,7 +55,7 @@ static void emit_known(struct chain_problem *b) {
     buf_line(b->w.out, b->r->n_steps ? "  struct results {  // of the reductions of a row"
                                      : "  typedef fx_nothing results;  // of the reductions of a row");
     for (int i = 0; i < b->r->n_steps; i++)
-        buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[i]->dtype), member(b, b->r->steps[i]),
+        buf_line(b->w.out, "    %s %s;%s", value_sum_ctype(b->r->steps[i]->dtype), member(b, b->r->steps[i]),
             value_comment(b->w.g, b->r->steps[i]));
     if (b->x->outer_exp >= 0)
         buf_line(b->w.out,
@@ -100,15 +74,10 @@ static void emit_known(struct chain_problem *b) {
     buf_line(b->w.out, b->x->n_laid ? "  struct along {  // the same for all rows, read by elements"
                                      : "  typedef fx_nothing along;  // the same for all rows, read by elements");
     for (int i = 0; i < b->x->n_laid; i++)
-        buf_line(b->w.out, "    %s %s;%s", sum_type(b->x->laid_along[i]->dtype), member(b, b->x->laid_along[i]),
+        buf_line(b->w.out, "    %s %s;%s", value_sum_ctype(b->x->laid_along[i]->dtype), member(b, b->x->laid_along[i]),
             value_comment(b->w.g, b->x->laid_along[i]));
     if (b->x->n_laid) buf_line(b->w.out, "  };");
     buf_line(b->w.out, "  static_assert(sizeof(results) <= RESULT_WORDS * 4, \"\");");
-}
-
-static bool has_sums(const struct chain_problem *b, int pass) {
-    const struct chain_pass *over = pass_of(b, pass);
-    return over->n_maxima || over->n_others;
 }
 
 static void emit_sums_type(struct chain_problem *b, int pass) {
@@ -120,8 +89,8 @@ static void emit_sums_type(struct chain_problem *b, int pass) {
     buf_line(b->w.out, "  struct sums%d {  // what pass %d over a row adds up", pass, pass);
     for (int s = 0; s < b->r->n_steps; s++)
         if (chain_ends_in(b->x, b->r->steps[s], pass))
-            buf_line(b->w.out, "    %s %s;%s", sum_type(b->r->steps[s]->args[0]->dtype), member(b, b->r->steps[s]),
-                value_comment(b->w.g, b->r->steps[s]));
+            buf_line(b->w.out, "    %s %s;%s", value_sum_ctype(b->r->steps[s]->args[0]->dtype),
+                member(b, b->r->steps[s]), value_comment(b->w.g, b->r->steps[s]));
     for (int k = 0; k < b->x->n_exps; k++)
         if (chain_is_online(b->x, k, pass))
             buf_line(b->w.out, "    float %s;  // of the exponentials of %s, so far", b->shift[k],
@@ -131,10 +100,6 @@ static void emit_sums_type(struct chain_problem *b, int pass) {
     buf_line(b->w.out, "  struct maxima%d {  // of a block of the intermediate: maxima that shift exponentials", pass);
     for (int i = 0; i < over->n_maxima; i++) buf_line(b->w.out, "    float %s;", member(b, over->maxima[i]));
     buf_line(b->w.out, "  };");
-}
-
-static const char *start_of(struct chain_problem *b, const struct node *n) {
-    return value_start(&b->w, n->reduction, n->args[0]->dtype);
 }
 
 static void emit_identities(struct chain_problem *b, int pass) {
@@ -168,7 +133,7 @@ static void emit_prepare(struct chain_problem *b, int pass) {
     if (!over->n_values && !has_limits) return;
     value_open_function(&b->w,
         "  FX_DEVICE void prepare(fx_chain_pass<%d>, values &q, const results &r, int batch, int m) const", pass);
-    struct scope *p = at_row(b, pass);
+    struct scope *p = chain_at_row(b, pass);
     for (int i = 0; i < over->n_values; i++) p->text[over->values[i]->id] = NULL; /* not made yet */
     for (int i = 0; i < over->n_values; i++) value_put(&b->w, p, over->values[i], member_of(b, "q", over->values[i]));
     if (has_limits)
@@ -181,8 +146,8 @@ static void emit_prepare_along(struct chain_problem *b) {
     if (!b->x->n_along) return;
     value_open_function(&b->w, "  FX_DEVICE void prepare_along(along &u, int batch, int t) const");
     struct scope *p = scope_open(&b->w, NULL);
-    bind(b, p, &b->x->second.batch, "batch");
-    bind(b, p, &b->x->first.n, "t");
+    chain_bind(b, p, &b->x->second.batch, "batch");
+    chain_bind(b, p, &b->x->first.n, "t");
     for (int i = 0; i < b->x->n_along; i++) value_put(&b->w, p, b->x->along[i], member_of(b, "u", b->x->along[i]));
     value_close_function(&b->w);
 }
@@ -206,7 +171,7 @@ static void emit_limits(struct chain_problem *b, bool is_end) {
     };
     value_open_function(&b->w, "  FX_DEVICE int %s(const values &q, const results &r, int batch, int m) const",
         is_end ? "end" : "start");
-    struct scope *p = at_row(b, 0), *first = scope_open(&b->w, p), *last = scope_open(&b->w, p);
+    struct scope *p = chain_at_row(b, 0), *first = scope_open(&b->w, p), *last = scope_open(&b->w, p);
     first->at[b->x->parts.t[0]] = "0";
     last->at[b->x->parts.t[0]] = "(t() - 1)";
     value_line(&b->w, "int limit = %s;", is_end ? "t()" : "0");
@@ -221,247 +186,6 @@ static void emit_limits(struct chain_problem *b, bool is_end) {
         value_line(&b->w, "limit = %s(limit, %s);", is_end ? "min" : "max", at);
     }
     buf_line(b->w.out, "    return limit;");
-    value_close_function(&b->w);
-}
-
-/* ---- elements ---- */
-
-/* What elements compute in 32 bits: sums and differences of indices of rows and of the intermediate, which are below
- * 2^31 wherever the driver runs. */
-static const struct narrow *find_narrow(struct chain_problem *b) {
-    const struct graph *g = b->w.g;
-    bool *is_small = NEW_ARRAY(arena(b), bool, g->kernel->n_axes + 1);
-    for (int i = 0; i < b->x->first.n.n; i++) is_small[b->x->first.n.axes[i]] = true;
-    for (int i = 0; i < b->x->first.m.n; i++) is_small[b->x->first.m.axes[i]] = true;
-    struct narrow *all = value_find_narrow(g, is_small, MOST_INDEX);
-    for (int i = 0; i < g->n_nodes; i++) {
-        const struct node *n = g->nodes[i];
-        if (n->kind != N_OP) continue;
-        all[i].is_narrow &= n->op == O_ADD || n->op == O_SUB || n->op == O_NEG;
-        for (int k = 0; k < n->n_args; k++) all[i].is_narrow &= all[n->args[k]->id].is_narrow;
-    }
-    return all;
-}
-
-static void emit_combine(struct chain_problem *b, int pass, const char *type, struct node **sums, int n_sums) {
-    value_open_function(&b->w, "  FX_DEVICE void combine(fx_chain_pass<%d>, %s%d &a, const %s%d &b) const", pass, type,
-        pass, type, pass);
-    for (int i = 0; i < n_sums; i++)
-        value_line(&b->w, "a.%s = %s;", member(b, sums[i]),
-            value_combined(&b->w, sums[i]->reduction, sums[i]->args[0]->dtype, member_of(b, "a", sums[i]),
-                member_of(b, "b", sums[i])));
-    value_close_function(&b->w);
-}
-
-static bool has_limit(const struct chain *x, bool is_end) {
-    bool has_it = false;
-    for (int i = 0; i < x->n_limits; i++) has_it |= x->limits[i].is_end == is_end;
-    return has_it;
-}
-
-/* Says of the conditions that are limits what q has: within [start, end), or, not IS_CUT, that they hold. */
-static void bind_limits(struct chain_problem *b, struct scope *p) {
-    const char *name = emit_local_as(b->w.names, "within_");
-    value_line(&b->w, "const bool %s = !IS_CUT || (%st + v < q.%s);", name,
-        has_limit(b->x, false) ? arena_printf(arena(b), "t + v >= q.%s && ", b->start) : "", b->end);
-    for (int i = 0; i < b->x->n_limits; i++) /* all hold, or, negated, one does not */
-        p->text[b->x->limits[i].condition->id] = b->x->is_negated ? arena_printf(arena(b), "!%s", name) : name;
-}
-
-static void emit_find_maxima(struct chain_problem *b, int pass) {
-    const struct chain_pass *over = pass_of(b, pass);
-    value_open_function(&b->w,
-        "  template <int N, bool%s = true> FX_DEVICE void find_maxima(fx_chain_pass<%d>, maxima%d &b, float "
-        "(&acc)[INNER_SUMS][N], const results &r, const values &q, const along (&u)[N], int batch, int m, int t, int "
-        "n_valid) const",
-        b->x->n_limits ? " IS_CUT" : "", pass, pass);
-    buf_line(b->w.out, "#pragma unroll");
-    buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
-    bool masks_rest = b->x->n_limits && over->keeps; /* what lies beyond the axis lies beyond limits */
-    if (!masks_rest) buf_line(b->w.out, "      if (v >= n_valid) break;");
-    b->w.indent = 3;
-    b->w.narrow = b->narrow;
-    struct scope *p = at_element(b, pass);
-    if (masks_rest) bind(b, p, &b->x->first.n, "(IS_CUT ? min(t + v, this->t() - 1) : t + v)");
-    if (b->x->n_limits) bind_limits(b, p);
-    emit_chain_loose(b, p, pass);
-    const struct shifted_exp *f = chain_factored(b, pass);
-    if (f) p->text[f->product->id] = value_at(&b->w, p, f->scaled);
-    for (int i = 0; i < over->n_maxima; i++) {
-        const struct node *n = over->maxima[i];
-        const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
-        value_line(&b->w, "%s = %s;", so_far, value_combined(&b->w, n->reduction, FX_F32, so_far, x));
-        if (over->keeps) value_line(&b->w, "acc[0][v] = %s;", x);
-    }
-    b->w.narrow = NULL;
-    b->w.indent = 2;
-    buf_line(b->w.out, "    }");
-    value_close_function(&b->w);
-}
-
-static const char *scaled(struct chain_problem *b, int k, const char *difference) {
-    return b->x->exps[k].e->op == O_EXP2 ? difference : arena_printf(arena(b), "(%s) * %s", difference, LOG2_E);
-}
-
-/* The row's shift, made of its maximum. */
-static const char *shift_at(struct chain_problem *b, int k, int pass, const char *maximum) {
-    struct scope *p = at_row(b, pass);
-    p->text[b->x->exps[k].maximum->id] = maximum;
-    return value_at(&b->w, p, b->x->exps[k].shift);
-}
-
-static void emit_rescale(struct chain_problem *b, int pass) {
-    const struct chain_pass *over = pass_of(b, pass);
-    const char **raised = NEW_ARRAY(arena(b), const char *, b->w.g->n_nodes + 1), *factor = "1.0f";
-    value_open_function(&b->w,
-        "  FX_DEVICE float rescale(fx_chain_pass<%d>, sums%d &a, const maxima%d &b, const results &r, "
-        "const values &q) const",
-        pass, pass, pass);
-    for (int i = 0; i < over->n_maxima; i++) {
-        const struct node *n = over->maxima[i];
-        value_line(&b->w, "const float %s = %s;", raised[n->id] = emit_local(b->w.names, n),
-            value_combined(&b->w, n->reduction, FX_F32, member_of(b, "a", n), member_of(b, "b", n)));
-    }
-    for (int k = 0; k < b->x->n_exps; k++) {
-        const struct shifted_exp *f = &b->x->exps[k];
-        if (!chain_is_online(b->x, k, pass)) continue;
-        const char *to = shift_at(b, k, pass, raised[f->maximum->id]), *shift = emit_local_as(b->w.names, "new_shift_"),
-                   *scale = emit_local_as(b->w.names, "scale_");
-        if (f->is_raised)
-            value_line(&b->w, "const float %s = fx_chain_raised_shift(%s, %s);", shift, to, raised[f->maximum->id]);
-        else value_line(&b->w, "const float %s = fx_chain_shift(%s);", shift, to);
-        value_line(&b->w, "const float %s = fx_chain_rescale(%s == %s, %s);", scale, member_of(b, "a", f->maximum),
-            start_of(b, f->maximum),
-            arena_printf(arena(b), f->e->op == O_EXP2 ? "a.%s - %s" : "fx_chain_change(a.%s, %s)", b->shift[k], shift));
-        for (int s = 0; s < b->r->n_steps; s++)
-            if (b->x->exp_of[b->r->steps[s]->id] == k)
-                value_line(&b->w, "%s *= %s;", member_of(b, "a", b->r->steps[s]), scale);
-        value_line(&b->w, "a.%s = %s;", b->shift[k], shift);
-        if (k == b->x->outer_exp && pass + 1 == b->x->n_passes) factor = scale;
-    }
-    for (int i = 0; i < over->n_maxima; i++)
-        value_line(&b->w, "%s = %s;", member_of(b, "a", over->maxima[i]), raised[over->maxima[i]->id]);
-    buf_line(b->w.out, "    return %s;", factor);
-    value_close_function(&b->w);
-}
-
-/* What elements are not multiplied by. */
-static void emit_factor(struct chain_problem *b, int pass) {
-    const struct shifted_exp *f = chain_factored(b, pass);
-    if (!f) return;
-    struct scope *p = at_row(b, pass);
-    value_open_function(&b->w, "  FX_DEVICE float factor(fx_chain_pass<%d>) const", pass);
-    buf_line(b->w.out, "    return %s;", value_at(&b->w, p, f->factor));
-    value_close_function(&b->w);
-    buf_line(b->w.out,
-        "  FX_DEVICE float late(fx_chain_pass<%d> pass) const { return fx_chain_late(factor(pass)); }", pass);
-    value_open_function(&b->w, "  FX_DEVICE void multiply(fx_chain_pass<%d> pass, maxima%d &b) const", pass, pass);
-    value_line(&b->w, "%s *= late(pass);", member_of(b, "b", f->maximum));
-    value_close_function(&b->w);
-}
-
-/* The maxima that a piece of a row has found. */
-static void emit_found(struct chain_problem *b, int pass) {
-    const struct chain_pass *over = pass_of(b, pass);
-    value_open_function(
-        &b->w, "  FX_DEVICE maxima%d found(fx_chain_pass<%d>, const sums%d &a) const", pass, pass, pass);
-    buf_line(b->w.out, "    maxima%d b;", pass);
-    for (int i = 0; i < over->n_maxima; i++)
-        value_line(&b->w, "%s = %s;", member_of(b, "b", over->maxima[i]), member_of(b, "a", over->maxima[i]));
-    buf_line(b->w.out, "    return b;");
-    value_close_function(&b->w);
-}
-
-/* The intermediate but for what the result is divided by at the end; late: what is made of such a quotient. */
-static const char *intermediate_at(struct chain_problem *b, struct scope *p, struct node *n, const bool *late) {
-    const char *args[3];
-    if (!late[n->id]) return value_at(&b->w, p, n);
-    if (chain_undeferred(b->x, n) >= 0) return intermediate_at(b, p, n->args[chain_undeferred(b->x, n)], late);
-    for (int i = 0; i < n->n_args; i++)
-        args[i] = late[n->args[i]->id] ? intermediate_at(b, p, n->args[i], late) : value_at(&b->w, p, n->args[i]);
-    const char *name = emit_local(b->w.names, n);
-    value_line(&b->w, "const float %s = %s;", name, value_operation(&b->w, n, args));
-    return name;
-}
-
-/* Computes what the pass needs of an element, operands first and each once, so that no chain of them is walked deep. */
-static void emit_needed(struct chain_problem *b, struct scope *p, int pass, bool *late) {
-    const struct graph *g = b->w.g;
-    const struct chain_pass *over = pass_of(b, pass);
-    bool is_last = pass + 1 == b->x->n_passes;
-    if (over->keeps)
-        for (int k = 0; k < b->x->n_exps; k++)
-            if (chain_is_online(b->x, k, pass)) p->text[b->x->exps[k].x->id] = "acc[0][v]";
-    if (!over->keeps) emit_chain_loose(b, p, pass);
-    for (int i = 0; i < g->n_nodes; i++) {
-        struct node *n = g->nodes[i];
-        if (!over->sums[i] || !b->x->is_element[i] || b->x->is_along[i] || p->text[i]) continue;
-        for (int k = 0; k < b->x->n_exps; k++) {
-            if (b->x->exps[k].e != n || !chain_is_online(b->x, k, pass)) continue;
-            emit_chain_exp(b, p, k, value_at(&b->w, p, b->x->exps[k].x));
-        }
-        if (is_last && n == b->x->outer_product) p->text[i] = value_at(&b->w, p, b->x->outer_scaled);
-        if (p->text[i]) continue;
-        late[i] = is_last && chain_undeferred(b->x, n) >= 0;
-        for (int k = 0; k < n->n_args && n->kind == N_OP; k++) late[i] |= late[n->args[k]->id];
-        if (!late[i] && !chain_is_part(b, over, n) && !emit_chain_in_short(b, p, over, n)) value_at(&b->w, p, n);
-    }
-}
-
-static void emit_fold(struct chain_problem *b, int pass) {
-    const struct chain_pass *over = pass_of(b, pass);
-    bool is_last = pass + 1 == b->x->n_passes, takes_limits = false;
-    bool *late = NEW_ARRAY(arena(b), bool, b->w.g->n_nodes + 1);
-    for (int i = 0; i < b->x->n_limits; i++) takes_limits |= over->sums[b->x->limits[i].condition->id];
-    value_open_function(&b->w,
-        "  template <int N, bool%s = true> FX_DEVICE void fold(fx_chain_pass<%d> pass, sums%d &a, float "
-        "(&acc)[INNER_SUMS][N], const results &r, const values &q, const along (&u)[N], int batch, int m, int t, int "
-        "n_valid) const",
-        takes_limits ? " IS_CUT" : "", pass, pass);
-    buf_line(b->w.out, "#pragma unroll");
-    buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
-    buf_line(b->w.out, "      if (v >= n_valid) {");
-    buf_line(b->w.out, "        acc[0][v] = 0.0f;");
-    buf_line(b->w.out, "        continue;");
-    buf_line(b->w.out, "      }");
-    b->w.indent = 3;
-    b->w.narrow = b->narrow;
-    struct scope *p = at_element(b, pass);
-    if (takes_limits) bind_limits(b, p);
-    emit_needed(b, p, pass, late);
-    for (int i = 0; i < over->n_others; i++) {
-        const struct node *n = over->others[i];
-        const char *term = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "a", n);
-        value_line(&b->w, "%s = %s;", so_far, value_combined(&b->w, n->reduction, n->args[0]->dtype, so_far, term));
-    }
-    if (is_last) value_line(&b->w, "acc[0][v] = %s;", intermediate_at(b, p, b->x->parts.intermediate, late));
-    b->w.narrow = NULL;
-    b->w.indent = 2;
-    buf_line(b->w.out, "    }");
-    value_close_function(&b->w);
-}
-
-static void emit_finish(struct chain_problem *b, int pass) {
-    value_open_function(&b->w,
-        "  FX_DEVICE void finish(fx_chain_pass<%d>, results &r, const sums%d &a, const values &q) const", pass, pass);
-    const struct chain_pass *over = pass_of(b, pass);
-    const char *last[MAX_EXPS];
-    for (int i = 0; i < over->n_maxima; i++)
-        value_line(&b->w, "%s = %s;", member_of(b, "r", over->maxima[i]), member_of(b, "a", over->maxima[i]));
-    for (int k = 0; k < b->x->n_exps; k++) {
-        if (!chain_is_online(b->x, k, pass)) continue;
-        const char *c = shift_at(b, k, pass, member_of(b, "r", b->x->exps[k].maximum));
-        last[k] = emit_local_as(b->w.names, "last_");
-        value_line(&b->w, "const float %s = a.%s == %s || t() == 0 ? 1.0f : exp2f(%s);", last[k], b->shift[k], c,
-            scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], c)));
-        if (k == b->x->outer_exp) value_line(&b->w, "r.last = %s;", last[k]);
-    }
-    for (int i = 0; i < over->n_others; i++) {
-        const struct node *n = over->others[i];
-        int k = b->x->exp_of[n->id];
-        if (k >= 0) value_line(&b->w, "%s = %s * %s;", member_of(b, "r", n), member_of(b, "a", n), last[k]);
-        else value_line(&b->w, "%s = %s;", member_of(b, "r", n), member_of(b, "a", n));
-    }
     value_close_function(&b->w);
 }
 
@@ -509,8 +233,8 @@ void emit_chain_sum(struct values *w, struct scope *p, const struct launch *l, c
 static void emit_row_stores(struct chain_problem *b) {
     value_open_function(&b->w, "  FX_DEVICE void store_row(const results &r, int batch, int m) const");
     struct scope *p = scope_open(&b->w, NULL);
-    bind(b, p, &b->x->second.batch, "batch");
-    bind(b, p, &b->x->second.m, "m");
+    chain_bind(b, p, &b->x->second.batch, "batch");
+    chain_bind(b, p, &b->x->second.m, "m");
     emit_chain_results(&b->w, p, b->l, "r");
     const struct flat_index f[] = {
         {.labels = &b->x->second.batch, .var = "batch"},
@@ -524,9 +248,8 @@ static void emit_row_stores(struct chain_problem *b) {
         buf_init(&at, arena(b));
         buf_puts(&at, name_of(b, &t));
         for (int k = 0; k < 2; k++) address_add_runs(&b->w, &at, &t, &f[k], 1);
-        bool converts = t.dtype == FX_F32 || t.dtype == FX_F16 || t.dtype == FX_BF16;
         const char *value = element_of_value(&b->w, t.dtype, s->value->dtype, value_at(&b->w, p, s->value));
-        value_line(&b->w, converts ? "fx_store_one(%s, %s);" : "*(%s) = %s;", at.s, value);
+        value_line(&b->w, emit_is_converted(t.dtype) ? "fx_store_one(%s, %s);" : "*(%s) = %s;", at.s, value);
     }
     value_close_function(&b->w);
 }
@@ -600,7 +323,7 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
     struct chain_problem b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
     b.w = values_open(out, c->graph, l, names, available, &b);
     b.w.index = "int";
-    b.narrow = find_narrow(&b);
+    b.narrow = chain_find_narrow(&b);
     b.start = emit_member_as(names, "start_");
     b.end = emit_member_as(names, "end_");
     for (int k = 0; k < b.x->n_exps; k++) b.shift[k] = emit_member_as(names, "shift_");
@@ -610,20 +333,9 @@ void emit_chain_problem(struct buf *out, const struct unit *u, const struct sche
     for (int pass = 0; pass < b.x->n_passes; pass++) emit_sums_type(&b, pass);
     emit_prepare_along(&b);
     for (int pass = 0; pass < b.x->n_passes; pass++) {
-        const struct chain_pass *over = pass_of(&b, pass);
         emit_prepare(&b, pass);
         emit_identities(&b, pass);
-        if (over->n_maxima) {
-            emit_factor(&b, pass);
-            emit_find_maxima(&b, pass);
-            emit_combine(&b, pass, "maxima", over->maxima, over->n_maxima);
-            emit_rescale(&b, pass);
-            if (chain_in_pieces(l->kernel)) emit_found(&b, pass);
-        }
-        emit_fold(&b, pass);
-        if (!has_sums(&b, pass)) continue;
-        emit_combine(&b, pass, "sums", over->others, over->n_others);
-        emit_finish(&b, pass);
+        emit_chain_pass(&b, pass);
     }
     if (b.x->n_limits) {
         emit_limits(&b, false);

@@ -7,8 +7,6 @@
 
 #include "emit/emit_chain.h"
 
-static struct arena *arena(struct chain_problem *b) { return &b->u->cx->arena; }
-
 const struct shifted_exp *chain_factored(const struct chain_problem *b, int pass) {
     for (int k = 0; k < b->x->n_exps; k++)
         if (chain_is_online(b->x, k, pass) && b->x->exps[k].product) return &b->x->exps[k];

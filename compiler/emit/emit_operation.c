@@ -22,6 +22,8 @@ const char *value_ctype(enum fx_dtype t) {
     }
 }
 
+const char *value_sum_ctype(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
+
 /* The shortest digits that read back as v. */
 static const char *digits_of(struct values *w, double v, bool is_f32) {
     for (int digits = 1; digits < (is_f32 ? 9 : 17); digits++) {

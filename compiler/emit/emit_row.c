@@ -14,7 +14,7 @@ static bool is_arg(const struct node *n) { return n->reduction == RED_ARGMAX || 
 static bool is_wide_type(const char *type) { return strstr(type, "long long") || strcmp(type, "double") == 0; }
 /* What a running sum is of. */
 static const char *scan_type(struct arena *a, const struct node *n) {
-    const char *type = sum_type(n->dtype);
+    const char *type = value_sum_ctype(n->dtype);
     return n->reduction == RED_RECUR ? arena_printf(a, "fx_step<%s>", type) : type;
 }
 
@@ -55,7 +55,7 @@ static bool has_rest(const struct rows *b, int pass) {
     bool has_wide = false;
     for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
         const struct node *n = b->x->passes[pass].ends[i];
-        bool is_wide = is_wide_type(sum_type(n->args[0]->dtype));
+        bool is_wide = is_wide_type(value_sum_ctype(n->args[0]->dtype));
         n_words += is_wide ? 2 : 1;
         has_wide |= is_wide || is_arg(n); /* a place takes 8 bytes */
     }
@@ -68,7 +68,7 @@ static void emit_sums_type(struct rows *b, int pass) {
     for (int wide = has_parts; wide >= 0; wide--)
         for (int i = 0; i < b->x->passes[pass].n_ends; i++) {
             const struct node *n = b->x->passes[pass].ends[i];
-            const char *type = sum_type(n->args[0]->dtype);
+            const char *type = value_sum_ctype(n->args[0]->dtype);
             if (!has_parts || is_wide_type(type) == wide)
                 buf_line(b->w.out, "    %s %s;%s", type, member(b, n), value_comment(b->w.g, n));
             if (is_arg(n) && wide == has_parts) buf_line(b->w.out, "    %s %sat;", place_type(b), member(b, n));
@@ -160,7 +160,7 @@ static void emit_fold(struct rows *b, int pass) {
         const char *term = value_at(&b->w, p, n->args[0]), *so_far = arena_printf(arena(b), "a.%s", member(b, n));
         if (is_arg(n))
             value_line(&b->w, "if (fx_next_extreme<%s>(%s, %sat, (%s)%s)) %s = %s, %sat = col;",
-                n->reduction == RED_ARGMAX ? "true" : "false", so_far, so_far, sum_type(n->args[0]->dtype), term,
+                n->reduction == RED_ARGMAX ? "true" : "false", so_far, so_far, value_sum_ctype(n->args[0]->dtype), term,
                 so_far, term, so_far);
         else
             value_line(&b->w, "%s = %s;", so_far,

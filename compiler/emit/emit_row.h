@@ -19,8 +19,6 @@ struct rows {
 static inline struct arena *arena(struct rows *b) { return &b->u->cx->arena; }
 static inline const char *name_of(const struct rows *b, const struct tensor *t) { return address_tensor(b->l, t); }
 static inline const char *member(struct rows *b, const struct node *n) { return emit_member(b->w.names, n); }
-/* A member of sums: a condition takes a word. */
-static inline const char *sum_type(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 
 /* ---- emit_row_value.c ---- */
 /* What names a value that need not be computed. */

@@ -23,7 +23,7 @@ void rows_emit_sides_type(struct rows *b) {
     buf_line(b->w.out, "  template <int V> struct sides {  // what a run of rows adds up to, of V columns");
     for (int i = 0; i < b->r->n_stores; i++)
         if (is_side(b, &b->r->stores[i]))
-            buf_line(b->w.out, "    %s %s[V];%s", sum_type(b->r->stores[i].value->dtype),
+            buf_line(b->w.out, "    %s %s[V];%s", value_sum_ctype(b->r->stores[i].value->dtype),
                 member(b, b->r->stores[i].value), value_comment(b->w.g, b->r->stores[i].value));
     buf_line(b->w.out, "  };");
 }
@@ -44,7 +44,7 @@ static const char *side_address(struct rows *b, const struct tensor *t) {
 /* Whether V sums of side s lie in memory as they are computed, so that they are one access. */
 static bool is_wide_side(struct rows *b, const struct store *s) {
     return tensor_of_store(b->w.g, b->c->partition, s).dtype == FX_F32 &&
-           strcmp(sum_type(s->value->dtype), "float") == 0;
+           strcmp(value_sum_ctype(s->value->dtype), "float") == 0;
 }
 
 /* A line for every side, of V columns one after the other; in_memory: without those that are one access. */

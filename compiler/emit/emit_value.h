@@ -78,6 +78,7 @@ const char *value_comment(const struct graph *g, const struct node *n);
 
 /* emit_operation.c: the text of one operation; nothing is written. */
 const char *value_ctype(enum fx_dtype t); /* of a compute type */
+const char *value_sum_ctype(enum fx_dtype t); /* of what is added up in memory: a condition takes a word */
 /* By node: a difference of small integers that casts to floats alone read, so that each may take both terms. */
 const bool *value_pairs(struct values *w);
 /* By node: a packed input without signs that those casts, or such a difference as its first term, alone read. */
