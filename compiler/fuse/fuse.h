@@ -35,7 +35,7 @@ struct fuser {
 /* Begins a walk: what marks a node as seen by it. */
 static inline int fuse_walk(struct fuser *f) { return 2 * ++f->n_walks; }
 
-/* fuse.c: which kernel computes each stored value. */
+/* fuse.c: proposals, and their buffers. */
 /* The buffer of value in that dtype, made where there is none: `why` and `span` for the receipt; reader: the
  * contraction it is a factor of, or NULL. */
 int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, const struct node *reader,
@@ -44,9 +44,18 @@ int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, c
 int fuse_need_stored(struct fuser *f, struct node *n, const char *so_that);
 /* That of factor s of x in parts. */
 int fuse_need_split(struct fuser *f, const struct product *x, int s);
+
+/* fuse_place.c: which kernel computes each stored value. */
 void fuse_add_store(struct fuser *f, struct group *r, struct node *value, int param, int buffer);
 /* Whether n is computed from m, in whatever kernels. */
 bool fuse_is_above(struct fuser *f, const struct node *n, const struct node *m);
+/* Puts a stored value into the kernel that computes it: what reduces runs of a contraction's result into that
+ * contraction's, where there is an epilogue. */
+void fuse_place_store(struct fuser *f, struct node *value, int param, int buffer);
+/* Asks for buffers of what reduces runs of elements, so that the epilogue of a contraction can compute it. */
+void fuse_place_partials(struct fuser *f);
+/* Asks for buffers of what the positions of output o read, for when its copy is made. */
+void fuse_place_positions(struct fuser *f, int o);
 
 /* fuse_mainloop.c: which dtype a contraction multiplies in, which factors are copied, computed as they are loaded or
  * stored first, and which sums share a mainloop. */
@@ -70,8 +79,8 @@ bool fuse_makes_factors(const struct partition *p, const struct graph *g, const 
 /* Whether x is, at fixed extents, faster so; whether any contraction is, and the contract leaves it open. */
 bool fuse_is_split(const struct graph *g, const struct product *x);
 bool fuse_has_split(const struct graph *g);
-/* Makes x, whose factors are stored as f8, read them as such, where the kernel licenses partial sums of fewer bits; else
- * false. */
+/* Makes x, whose factors are stored as f8, read them as such, where the kernel licenses partial sums of fewer bits;
+ * else false. */
 bool fuse_narrow(const struct graph *g, struct product *x);
 /* Whether factor s of x, of tf32 or of 8 bits, is to be stored with k contiguous first. */
 bool fuse_is_turned(const struct graph *g, const struct product *x, int s);
