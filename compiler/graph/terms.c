@@ -12,6 +12,10 @@ void terms_push(struct terms *x, enum fx_term_op op, int64_t v) {
 }
 void terms_constant(struct terms *x, int64_t v) { terms_push(x, FX_T_CONST, v); }
 
+void terms_expr(struct terms *x, const struct fx_expr *e) {
+    for (int i = 0; i < e->n; i++) terms_push(x, e->terms[i].op, e->terms[i].v);
+}
+
 void terms_op(struct terms *x, enum fx_term_op o) {
     terms_push(x, o, 0);
     if (x->n < 3) return;

@@ -13,6 +13,8 @@ struct terms { /* a postfix expression being written */
 
 void terms_push(struct terms *x, enum fx_term_op op, int64_t v);
 void terms_constant(struct terms *x, int64_t v);
+/* All of e. */
+void terms_expr(struct terms *x, const struct fx_expr *e);
 /* Applies o to the two expressions written last; of two constants only the result is kept. */
 void terms_op(struct terms *x, enum fx_term_op o);
 struct fx_expr terms_done(const struct terms *x);

@@ -20,7 +20,7 @@ static void add_bytes(struct terms *x, const struct kernel *k, const struct tens
 /* What phases read, or write, one after another. */
 static void add_traffic(struct terms *x, const struct fx_expr *e, int *n) {
     if (e->n == 1 && e->terms[0].op == FX_T_CONST && e->terms[0].v == 0) return;
-    for (int i = 0; i < e->n; i++) terms_push(x, e->terms[i].op, e->terms[i].v);
+    terms_expr(x, e);
     if (e->n && (*n)++) terms_op(x, FX_T_ADD);
 }
 
