@@ -161,7 +161,8 @@ ptx_untested() {
 by_hand() {
     {
         for file in runtime/emu/calls.h runtime/emu/ptx_emu.h compiler/kernels/math.cuh compiler/kernels/integer.cuh compiler/kernels/access.cuh compiler/kernels/elements.cuh compiler/kernels/engine_simt.cuh \
-            compiler/kernels/engine_mma.cuh compiler/kernels/computed.cuh compiler/kernels/driver_gemm.cuh compiler/kernels/driver_pointwise.cuh tests/bench/problems.cuh; do
+            compiler/kernels/engine_mma_16.cuh compiler/kernels/engine_mma_32.cuh compiler/kernels/engine_mma_8.cuh compiler/kernels/engine_mma.cuh \
+            compiler/kernels/computed.cuh compiler/kernels/driver_gemm.cuh compiler/kernels/driver_pointwise.cuh tests/bench/problems.cuh; do
             printf '#include "%s/%s"\n' "$PWD" "$file"
         done
         cat <<'CODE'

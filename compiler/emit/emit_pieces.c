@@ -183,12 +183,14 @@ void emit_pieces(struct buf *out, const char *generated, size_t len) {
     for (int f = 0; f < N_FILES; f++) split_file(&all, files[f].text, files[f].end, f);
     for (int i = 0; i < all.n; i++) read_heads(&all, all.all[i]);
     use_text(&all, generated, generated + len);
+    const char *title = "";
     for (int f = 0; f < N_FILES; f++) {
         bool any = false;
         for (int i = 0; i < all.n; i++) {
             if (all.all[i]->file != f || !all.all[i]->is_used) continue;
-            if (!any)
+            if (strcmp(title, files[f].title) != 0)
                 buf_printf(out, "// ---- %s ----\n%s\n", files[f].title, f < N_HARDWARE ? "#ifndef FX_PTX\n" : "");
+            title = files[f].title;
             any = true;
             put_item(out, all.all[i]);
         }

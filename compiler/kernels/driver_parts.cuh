@@ -4,7 +4,7 @@
    Four warpgroups: the producer, one thread, copies boxes of f32 into two rings, of A's rows and of the columns of every B, 64 k a stage. The converter splits a stage of the B's into three planes of
    bf16, as tensor cores read them, k contiguous. Two consumers have 64 rows each: a thread splits its elements of A in registers, which are the first factor of all six products.
    Where A has k contiguous a thread reads four adjacent k at a time. Its k are then not those of the fragment: k is permuted within 32, for A and B alike.
-   Grid, barriers: as in driver_wgmma.cuh.
+   Grid, barriers: as in driver_wgmma.cuh and driver_wgmma_mainloop.cuh.
    Invariant: as in driver_split.cuh. */
 
 // fx_wgmma_parts: tiles of 128 x COLUMNS::N / BESIDE elements of every sum; a stage has the B's of BESIDE sums, all that a segment has; stages of A, of the B's, and of their planes; where elements are reduced or share something STAGED bytes for the sums of 64 columns of a tile and the slots behind them, else 0; otherwise as fx_wgmma

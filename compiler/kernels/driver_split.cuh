@@ -4,7 +4,7 @@
    from the operands, by multiply-adds in order of k: infinities, NaN and subnormal numbers, whose first part is NaN, and totals that overflow on the way, give what f32 gives.
    A stage holds one part of A's rows and of the columns of every B, 64 k of each, in boxes of 64 x 64; three stages in a row, the third part first, are a block of k.
    Two consumers share a tile, 64 of its rows each. They start the products of a block in turns, so that what one does between two waits runs under the other's products.
-   Grid, barriers: as in driver_wgmma.cuh.
+   Grid, barriers: as in driver_wgmma.cuh and driver_wgmma_mainloop.cuh.
    Invariant: as there. Of finite operands a sum is within 2^-22 of its magnitudes, and the rounding of every 64 k, of the true one; sums of integers are exact where their magnitudes add
    up to no more than 2^24, as x0 y0 is no larger than x y. */
 

@@ -52,7 +52,7 @@ enum { PIECES_MOST_ROWS = 256 }; /* of a batch: of more there are tiles enough *
 /* Flops a cycle and SM; so low that whole tiles are preferred from half as many as SMs on. */
 static const double PIECES_RATE = 600;
 
-/* By the formula of driver_chain_wgmma.cuh. */
+/* By the formula of driver_chain_wgmma_copies.cuh. */
 static int smem_bytes(const struct chain_wgmma_tile *e, const struct chain *x) {
     enum { CHUNK_PITCH = 32 * 4 + 32 };
     int n_as = x->first.n_segments, a = n_as * (e->bk / 64) * e->consumers,

@@ -221,7 +221,7 @@ static const struct wgmma_tile *tiles_of(const struct gemm_shape *shape, int *n)
     return *n = sizeof tiles / sizeof *tiles, tiles;
 }
 
-/* By the formulas of driver_wgmma.cuh, driver_split.cuh and driver_wgmma_cluster.cuh. */
+/* By the formulas of engine_wgmma.cuh, driver_split.cuh and driver_wgmma_cluster.cuh. */
 static int smem_bytes(const struct wgmma_tile *t, int stages, int b_tiles, int n_sums, int slabs, int staged) {
     enum { WARPS = WARPGROUP / 32, GROUP_BYTES = 16 * 32 + 32, BARRIERS = 2 * 8 };
     if (t->splits_k)

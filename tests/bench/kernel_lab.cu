@@ -21,8 +21,11 @@
 #include "../../compiler/kernels/math.cuh"
 #include "../../compiler/kernels/access.cuh"
 #include "../../compiler/kernels/engine_simt.cuh"
+#include "../../compiler/kernels/engine_mma_16.cuh"
+#include "../../compiler/kernels/engine_mma_32.cuh"
+#include "../../compiler/kernels/engine_mma_8.cuh"
 #include "../../compiler/kernels/engine_mma.cuh"
-#include "../../compiler/kernels/made.cuh"
+#include "../../compiler/kernels/computed.cuh"
 #include "../../compiler/kernels/driver_gemm.cuh"
 #include "../../compiler/kernels/driver_pointwise.cuh"
 
