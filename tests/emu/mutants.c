@@ -447,7 +447,7 @@ struct alive { /* the variables of each compiled entry */
 static void find_variables(const struct gpu *gpu, struct alive *a) {
     a->n = 0;
     for (int l = 0; l < gpu->job->kernel->n_launches; l++) {
-        struct entry *entry = gpu->prepared->stages[l].entries[0];
+        struct module_entry *entry = gpu->prepared->stages[l].entries[0];
         struct module *m = entry ? entry->module : NULL;
         if (!m) continue;
         a->mutant[a->n] = dlsym(m->library, "fx_mutant");
