@@ -193,6 +193,8 @@ bool node_has_axis(const struct node *n, int axis);
 bool node_has_fixed_extents(const struct graph *g, const struct node *n); /* of all its labels */
 bool node_has_all(const struct node *n, const int *axes, int n_axes);
 bool node_has_any(const struct node *n, const int *axes, int n_axes);
+/* How many operands a node like n has. */
+int node_arity(const struct node *n);
 static inline bool node_is_op(const struct node *n, enum op op) { return n->kind == N_OP && n->op == op; }
 /* Whether n is the constant v of a float type. */
 static inline bool node_is_number(const struct node *n, double v) {

@@ -96,18 +96,6 @@ static const char *verify_op(const struct graph *g, const struct node *n) {
     return NULL;
 }
 
-static int arity_of(const struct node *n) {
-    if (n->n_at < 0 || n->n_at > MAX_AXES) return -1;
-    switch (n->kind) {
-    case N_OP: return op_info[n->op].arity;
-    case N_SCAN: return n->reduction == RED_RECUR ? 2 : 1;
-    case N_REDUCE: case N_SHARE: case N_CAST: return 1;
-    case N_ACCESS: return 1 + n->n_at + n->has_fill;
-    case N_PLACE: return 1 + n->n_at;
-    default: return 0;
-    }
-}
-
 static const char *verify_scan(const struct graph *g, const struct node *n) {
     bool has_axis = false;
     for (int a = 0; a < n->n_args; a++) {
@@ -130,7 +118,7 @@ static bool has_compute_type(const struct node *n) { return fx_compute_type(n->d
 
 static const char *verify_node(const struct graph *g, const struct node *n, int i) {
     if (n->id != i) return fail(g, n, "has a wrong id");
-    if (n->n_args != arity_of(n)) return fail(g, n, "has a wrong number of operands");
+    if (n->n_at < 0 || n->n_at > MAX_AXES || n->n_args != node_arity(n)) return fail(g, n, "has a wrong number of operands");
     if (n->kind != N_ACCESS && ((n->n_at && n->kind != N_CAST && n->kind != N_PLACE) || n->has_fill))
         return fail(g, n, "reads at positions, but is no access");
     if (n->kind != N_REDUCE && n->n_reduced) return fail(g, n, "reduces axes, but is no reduction");

@@ -25,6 +25,17 @@ bool node_has_all(const struct node *n, const int *axes, int n_axes) {
     return true;
 }
 
+int node_arity(const struct node *n) {
+    switch (n->kind) {
+    case N_OP: return op_info[n->op].arity;
+    case N_SCAN: return n->reduction == RED_RECUR ? 2 : 1;
+    case N_REDUCE: case N_SHARE: case N_CAST: return 1;
+    case N_ACCESS: return 1 + n->n_at + n->has_fill;
+    case N_PLACE: return 1 + n->n_at;
+    default: return 0;
+    }
+}
+
 bool node_has_any(const struct node *n, const int *axes, int n_axes) {
     for (int i = 0; i < n_axes; i++)
         if (node_has_axis(n, axes[i])) return true;

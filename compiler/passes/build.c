@@ -21,20 +21,9 @@ int set_add(int *set, int n, int axis) {
     return n + 1;
 }
 
-static int count_operands(const struct node *n) {
-    switch (n->kind) {
-    case N_OP: return op_info[n->op].arity;
-    case N_SCAN: return n->reduction == RED_RECUR ? 2 : 1;
-    case N_REDUCE: case N_SHARE: case N_CAST: return 1;
-    case N_ACCESS: return 1 + n->n_at + n->has_fill;
-    case N_PLACE: return 1 + n->n_at;
-    default: return 0;
-    }
-}
-
 struct node *build_node(struct graph *g, struct node n) {
     bool is_leaf = n.kind == N_INPUT;
-    n.n_args = count_operands(&n);
+    n.n_args = node_arity(&n);
     for (int i = n.n_args; i < MAX_ARGS; i++) n.args[i] = NULL;
     if (!is_leaf) n.n_axes = 0;
     for (int i = 0; i < n.n_args; i++)

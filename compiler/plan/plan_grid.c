@@ -169,6 +169,19 @@ static void resident_clusters(struct terms *x, int blocks) {
     terms_op(x, FX_T_MAX);
 }
 
+/* Times the blocks that share an output tile, or those that neighbouring tiles have together. */
+static void by_cluster(
+    struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    if (f->cluster_m) {
+        terms_constant(x, f->cluster_m * f->cluster_n);
+        terms_op(x, FX_T_MUL);
+    }
+    if (f->splits_k) {
+        launch_cluster(x, c, l, f);
+        terms_op(x, FX_T_MUL);
+    }
+}
+
 /* The grid of configuration f: blocks that walk over tiles are no more than SMs. */
 void launch_blocks(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     launch_grid(x, c, l, f);
@@ -188,14 +201,7 @@ void launch_blocks(struct terms *x, const struct scheduled_graph *c, const struc
         terms_op(x, FX_T_DIV);
     }
     terms_op(x, FX_T_MIN);
-    if (f->cluster_m) {
-        terms_constant(x, f->cluster_m * f->cluster_n);
-        terms_op(x, FX_T_MUL);
-    }
-    if (f->splits_k) {
-        launch_cluster(x, c, l, f);
-        terms_op(x, FX_T_MUL);
-    }
+    by_cluster(x, c, l, f);
 }
 
 enum { PARTS = 16 }; /* of a cycle, in which tiles are priced */
@@ -266,14 +272,7 @@ static void fed_cost(struct terms *x, const struct scheduled_graph *c, const str
         side_lines(x, k, s, e, f, false);
         terms_op(x, FX_T_ADD);
         launch_grid(x, c, l, f);
-        if (f->cluster_m) {
-            terms_constant(x, f->cluster_m * f->cluster_n);
-            terms_op(x, FX_T_MUL);
-        }
-        if (f->splits_k) {
-            launch_cluster(x, c, l, f);
-            terms_op(x, FX_T_MUL);
-        }
+        by_cluster(x, c, l, f);
         terms_push(x, FX_T_SM_COUNT, 0);
         terms_op(x, FX_T_MIN);
         terms_constant(x, LEAST_FED);
@@ -363,86 +362,92 @@ struct fx_expr launch_costs(
     return terms_done(&x);
 }
 
+/* The labels of l have at least so many elements together. */
+static void need_at_least(struct terms *x, int *n, const struct kernel *k, const struct axis_list *l, int least) {
+    int from = x->n;
+    terms_constant(x, least);
+    terms_size(x, k, l->axes, l->n);
+    terms_op(x, FX_T_LE);
+    terms_also(x, n, from);
+}
+
+/* There are as many blocks for an SM as a configuration of rows wants, in quarters. */
+static void need_grid(
+    struct terms *x, int *n, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    int from = x->n;
+    terms_push(x, FX_T_SM_COUNT, 0);
+    if (f->wants_grid != 4) {
+        terms_constant(x, f->wants_grid % 4 ? f->wants_grid : f->wants_grid / 4);
+        terms_op(x, FX_T_MUL);
+    }
+    launch_blocks(x, c, l, f);
+    if (f->wants_grid % 4) {
+        terms_constant(x, 4);
+        terms_op(x, FX_T_MUL);
+    }
+    terms_op(x, FX_T_LE);
+    terms_also(x, n, from);
+}
+
+/* There are no more tiles than so many for each SM. */
+static void need_few(
+    struct terms *x, int *n, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    int from = x->n;
+    launch_grid(x, c, l, f);
+    terms_push(x, FX_T_SM_COUNT, 0);
+    terms_constant(x, f->wants_few);
+    terms_op(x, FX_T_MUL);
+    terms_op(x, FX_T_LE);
+    terms_also(x, n, from);
+}
+
+/* Or there are more than `most` elements; nothing where that is 0. */
+static void or_more_than(struct terms *x, const struct kernel *k, const struct axis_list *l, int most) {
+    if (!most) return;
+    terms_constant(x, most);
+    terms_size(x, k, l->axes, l->n);
+    terms_op(x, FX_T_LT);
+    terms_op(x, FX_T_OR);
+}
+
+/* f costs no more than `other`; has_most: or there is more of m or n than that takes. */
+static void need_cheaper(struct terms *x, int *n, const struct scheduled_graph *c, const struct launch *l,
+    const struct config *f, const struct config *other, bool has_most) {
+    int from = x->n;
+    cost(x, c, l, f);
+    cost(x, c, l, other);
+    terms_op(x, FX_T_LE);
+    if (has_most) {
+        or_more_than(x, c->graph->kernel, &l->kernel->gemm.m, other->most_m);
+        or_more_than(x, c->graph->kernel, &l->kernel->gemm.n, other->most_n);
+    }
+    terms_also(x, n, from);
+}
+
 struct fx_expr launch_prefers(
     struct arena *a, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     struct terms x = {.a = a};
+    const struct kernel *k = c->graph->kernel;
     int n = 0;
-    if (l->kernel->row && f->suits_cols) need_at_most(&x, &n, c->graph->kernel, &l->kernel->row->cols, f->suits_cols);
-    if (l->kernel->row && f->wants_grid) {
-        int from = x.n;
-        terms_push(&x, FX_T_SM_COUNT, 0);
-        if (f->wants_grid != 4) {
-            terms_constant(&x, f->wants_grid % 4 ? f->wants_grid : f->wants_grid / 4);
-            terms_op(&x, FX_T_MUL);
-        }
-        launch_blocks(&x, c, l, f);
-        if (f->wants_grid % 4) {
-            terms_constant(&x, 4);
-            terms_op(&x, FX_T_MUL);
-        }
-        terms_op(&x, FX_T_LE);
-        terms_also(&x, &n, from);
-    }
-    if (l->kernel->row && f->from_cols) {
-        int from = x.n;
-        terms_constant(&x, f->from_cols);
-        terms_size(&x, c->graph->kernel, l->kernel->row->cols.axes, l->kernel->row->cols.n);
-        terms_op(&x, FX_T_LE);
-        terms_also(&x, &n, from);
-    }
-    if (f->from_k) {
-        int from = x.n;
-        const struct axis_list *inner = &l->kernel->gemm.segments[0].k;
-        terms_constant(&x, f->from_k);
-        terms_size(&x, c->graph->kernel, inner->axes, inner->n);
-        terms_op(&x, FX_T_LE);
-        terms_also(&x, &n, from);
-    }
+    if (l->kernel->row && f->suits_cols) need_at_most(&x, &n, k, &l->kernel->row->cols, f->suits_cols);
+    if (l->kernel->row && f->wants_grid) need_grid(&x, &n, c, l, f);
+    if (l->kernel->row && f->from_cols) need_at_least(&x, &n, k, &l->kernel->row->cols, f->from_cols);
+    if (f->from_k) need_at_least(&x, &n, k, &l->kernel->gemm.segments[0].k, f->from_k);
     if (f->few) {
         int from = x.n;
         fits(&x, c, l, f, f->few, 1);
         terms_also(&x, &n, from);
     }
-    if (f->wants_few) {
-        int from = x.n;
-        launch_grid(&x, c, l, f);
-        terms_push(&x, FX_T_SM_COUNT, 0);
-        terms_constant(&x, f->wants_few);
-        terms_op(&x, FX_T_MUL);
-        terms_op(&x, FX_T_LE);
-        terms_also(&x, &n, from);
-    }
+    if (f->wants_few) need_few(&x, &n, c, l, f);
     for (int i = 0; has_limits(l) && i < l->kernel->n_configs; i++) {
         const struct config *other = &l->kernel->configs[i];
         bool takes_less = (f->most_k == 0) != (other->most_k == 0) ||
                           other->most_k < f->most_k; /* where it takes what there is, it is faster */
-        if (other == f || kind_of(other) != kind_of(f) || takes_less) continue;
-        int from = x.n;
-        cost(&x, c, l, f);
-        cost(&x, c, l, other);
-        terms_op(&x, FX_T_LE);
-        if (other->most_m) { /* there may be more rows than it takes */
-            terms_constant(&x, other->most_m);
-            terms_size(&x, c->graph->kernel, l->kernel->gemm.m.axes, l->kernel->gemm.m.n);
-            terms_op(&x, FX_T_LT);
-            terms_op(&x, FX_T_OR);
-        }
-        if (other->most_n) { /* or columns */
-            terms_constant(&x, other->most_n);
-            terms_size(&x, c->graph->kernel, l->kernel->gemm.n.axes, l->kernel->gemm.n.n);
-            terms_op(&x, FX_T_LT);
-            terms_op(&x, FX_T_OR);
-        }
-        terms_also(&x, &n, from);
+        if (other != f && kind_of(other) == kind_of(f) && !takes_less) need_cheaper(&x, &n, c, l, f, other, true);
     }
-    for (int i = 0; l->kernel->gemm.is_whole && f->stores_any && f->takes_maps && i < l->kernel->n_configs; i++) {
-        if (kind_of(&l->kernel->configs[i]) != KIND_ANY) continue; /* what takes anything may be faster */
-        int from = x.n;
-        cost(&x, c, l, f);
-        cost(&x, c, l, &l->kernel->configs[i]);
-        terms_op(&x, FX_T_LE);
-        terms_also(&x, &n, from);
-    }
+    for (int i = 0; l->kernel->gemm.is_whole && f->stores_any && f->takes_maps && i < l->kernel->n_configs; i++)
+        if (kind_of(&l->kernel->configs[i]) == KIND_ANY) /* what takes anything may be faster */
+            need_cheaper(&x, &n, c, l, f, &l->kernel->configs[i], false);
     if (x.is_never) { /* of constant extents: taken where nothing else can be */
         x.n = 0;
         terms_constant(&x, 0);
