@@ -446,6 +446,21 @@ const char *fx_receipt(const fx_compilation *c, enum fx_format format, const str
     return receipt;
 }
 
+static bool want_entries(fx_compilation *c, const struct fx_resources *compiled, bool *wanted) {
+    bool any = false;
+    for (int i = 0; i < c->plan->n_kernels; i++)
+        any |= receipt_wants(&c->cx.arena, c->unit, i, &c->plan->kernels[i], compiled, wanted);
+    return any;
+}
+
+bool fx_receipt_wants(const fx_compilation *c, const struct fx_resources *compiled, bool *wanted) {
+    fx_compilation *own = begin(c);
+    if (!own || setjmp(own->cx.oom)) return false;
+    const bool is_there = own->unit && own->plan && wanted, any = is_there && want_entries(own, compiled, wanted);
+    end(own, is_there);
+    return any;
+}
+
 fx_status fx_predict(const fx_compilation *c, const char *kernel, const int64_t *extents, int partition,
     const int *variants, struct fx_prediction *out) {
     fx_compilation *own = begin(c);

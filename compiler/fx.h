@@ -127,6 +127,10 @@ enum fx_format { FX_FORMAT_TEXT, FX_FORMAT_JSON, FX_FORMAT_SUMMARY };
  * none; NULL: none was. Valid until fx_close; NULL without a plan of launches and when memory runs out. It is printed
  * into the compilation: one thread at a time. */
 const char *fx_receipt(const fx_compilation *c, enum fx_format format, const struct fx_resources *compiled);
+/* Marks in wanted, as long as compiled, the entries that this receipt says are launched and of which compiled does not
+ * say what they come to: again once they are compiled, as another takes the place of one that spills. False where there
+ * are none, or no plan of launches, and when memory runs out. It counts into the compilation: one thread at a time. */
+bool fx_receipt_wants(const fx_compilation *c, const struct fx_resources *compiled, bool *wanted);
 
 struct fx_prediction { /* microseconds, on the GPU that times are predicted for */
     double us;       /* of a launch, what beginning its GPU kernels takes included */

@@ -52,9 +52,9 @@ fx_status fx_nvrtc(
 /* Reads from a cubin, without a driver, what it has of the entry of that name. Any bytes are safe: FX_ERR_USAGE where
  * they are no cubin, are cut off or have no such entry. */
 fx_status fx_cubin_resources(const void *image, size_t n_bytes, const char *entry, struct fx_resources *out);
-/* Compiles what fx_prepare would for kernel k of the plan and its arch, no GPU needed: in parallel, each entry by
- * itself, from the disk cache where it has them and `cached`. out[number] of every entry with wanted[number] is filled;
- * both are indexed by fx_variant.number. */
+/* Compiles what fx_prepare would for kernel k of the plan, or for all where k is NULL, and its arch, no GPU needed: in
+ * parallel, each entry by itself, from the disk cache where it has them and `cached`. out[number] of every entry with
+ * wanted[number] is filled; both are indexed by fx_variant.number. */
 fx_status fx_compile_resources(
     const struct fx_plan *plan, const struct fx_kernel *k, bool cached, const bool *wanted, struct fx_resources *out);
 

@@ -982,13 +982,15 @@ expect 0 "$fxc" explain --no-compile --explain-format=json two.fx
 silent err
 says out '^{"version":1,"file":"two.fx","arch":"sm_90a"'
 expect 0 "$fxc" explain --explain-format=text --no-compile two.fx
-# What only compiling shows: of the entries launched, or of all where extents are free; without NVRTC a line says what is left out.
+# What only compiling shows: of the entries launched, also where extents are free, or of all; without NVRTC a line says what is left out.
 expect 0 "$fxc" explain -v scale.fx -D M=64 -D K=64
 if [ -s err ]; then
     says err 'fxc: registers and spills are left out: '
 else
     holds test "$(grep -c '[1-9][0-9]* registers, 0 bytes of local memory' out)" = 1
     expect 0 "$fxc" explain -v scale.fx
+    holds test "$(grep -c '[1-9][0-9]* registers, 0 bytes of local memory' out)" = 1
+    expect 0 "$fxc" explain -v --compile-all scale.fx
     holds test "$(grep -c '[1-9][0-9]* registers, 0 bytes of local memory' out)" = "$(grep -c '^    entry' out)"
     expect 0 "$fxc" explain --explain-format=json --no-cache scale.fx -D M=64 -D K=64
     says out '"compiled":{"registers":[1-9]'

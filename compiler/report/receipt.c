@@ -437,13 +437,34 @@ static void add_partitions(struct facts *f, int kernel) {
     }
 }
 
+/* What a receipt is collected from, with the extents that it is of. */
+static struct facts facts_of(
+    struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k, const struct fx_resources *compiled) {
+    struct facts f = {.a = a, .unit = u, .compiled = compiled, .r = NEW(a, struct receipt)};
+    f.r->kernel = k;
+    add_extents(&f, unit_kernel(u, kernel));
+    return f;
+}
+
+bool receipt_wants(struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k,
+    const struct fx_resources *compiled, bool *wanted) {
+    const struct facts f = facts_of(a, u, kernel, k, compiled);
+    const struct fx_partition taken = fx_get_partition(k, fx_choose_partition(k, &f.env));
+    bool any = false;
+    for (int i = 0; i < taken.n_launches; i++) {
+        const struct fx_launch *l = &k->launches[taken.first_launch + i];
+        const int v = choose(&f, l), number = v < 0 ? -1 : l->variants[v].number;
+        if (v < 0 || (compiled && compiled[number].registers)) continue;
+        wanted[number] = any = true;
+    }
+    return any;
+}
+
 struct receipt *receipt_of(
     struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k, const struct fx_resources *compiled) {
-    struct receipt *r = NEW(a, struct receipt);
-    struct facts f = {.a = a, .unit = u, .compiled = compiled, .r = r};
+    struct facts f = facts_of(a, u, kernel, k, compiled);
+    struct receipt *r = f.r;
     struct buf saved;
-    r->kernel = k;
-    add_extents(&f, unit_kernel(u, kernel));
     const int number = fx_choose_partition(k, &f.env), unit_number = u->first[kernel] + number;
     f.chosen = u->kernels[unit_number];
     const struct fx_partition taken = fx_get_partition(k, number);

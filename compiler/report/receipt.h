@@ -98,6 +98,9 @@ struct receipt {
  * compiled to; NULL: none was. */
 struct receipt *receipt_of(
     struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k, const struct fx_resources *compiled);
+/* Marks, by number of entry, those that this receipt says are launched and that were not compiled; false: none. */
+bool receipt_wants(struct arena *a, const struct unit *u, int kernel, const struct fx_kernel *k,
+    const struct fx_resources *compiled, bool *wanted);
 void receipt_text(struct buf *out, const struct receipt *r);
 void receipt_summary(struct buf *out, const struct receipt *r); /* what was taken, in few lines */
 void receipt_json(struct buf *out, const struct arch *m, const struct fx_plan *p, struct receipt *const *kernels);

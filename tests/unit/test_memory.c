@@ -122,6 +122,7 @@ static fx_status prints_others(int which) {
                     : which == 1 ? fx_receipt(c, FX_FORMAT_JSON, NULL) != NULL
                     : which == 2 ? fx_ablations(c, "f", NULL, 0, &n) != NULL
                     : which == 3 ? fx_definition(c, "f", lines, 4) > 0
+                    : which == 4 ? fx_receipt_wants(c, NULL, (bool[64]){false})
                                  : fx_messages_json(c) != NULL;
     if (fx_tests(c, &n) == NULL || n != 1) wrong = "fx_tests";
     if (is_there != (fx_last_status(c) == FX_OK)) wrong = "fx_last_status";
@@ -232,7 +233,7 @@ static const struct scenario {
     {"fx_compile", compiles, 0, N_SPECS - 1, STRICT},
     {"fx_compile with options", reads_options, 0, 0, STRICT},
     {"fx_text", prints, FX_TEXT_AST, FX_TEXT_VENDOR, STRICT | NEEDS_SPEC | KEEPS},
-    {"fx_receipt, fx_ablations, fx_definition, fx_messages_json", prints_others, 0, 4, STRICT | NEEDS_SPEC | KEEPS},
+    {"fx_receipt, fx_receipt_wants, fx_ablations, fx_definition, fx_messages_json", prints_others, 0, 5, STRICT | NEEDS_SPEC | KEEPS},
     {"fx_evaluate", evaluates, 0, 0, NEEDS_SPEC},
     {"fx_context_open, first", opens, 0, 0, FROM_FIRST | KEEPS},
     {"fx_nvrtc, first", compiles_cuda, 0, 0, FROM_FIRST | KEEPS},

@@ -429,6 +429,36 @@ START_TEST(what_entries_were_compiled_to) {
 }
 END_TEST
 
+/* Of several kernels and partitions what is launched at the extents of the receipt alone, and again where that spills. */
+START_TEST(entries_that_a_receipt_wants) {
+    fx_compilation *c = compile("kernel f(x: bf16[M,K], w: bf16[K,N]) -> y: bf16[M,N] { y = x @ w }\n"
+                                "kernel g(x: f32[M,N]) -> y: f32[M,N] { y = softmax[N](x) }", NULL, 0);
+    const struct fx_plan *plan = fx_get_plan(c);
+    const int n = fx_entry_count(plan);
+    struct fx_resources *r = arena_alloc(&arena, (size_t)n * sizeof *r);
+    bool *wanted = arena_alloc(&arena, (size_t)n), *again = arena_alloc(&arena, (size_t)n);
+    ck_assert_int_gt(fx_partition_count(plan->kernels), 1);
+    ck_assert(fx_receipt_wants(c, NULL, wanted) && fx_receipt_wants(c, r, again));
+    ck_assert_int_eq(memcmp(wanted, again, (size_t)n), 0);
+    const struct json_value *kernels = json_member(check_forms(c, r), "kernels");
+    int n_wanted = 0, n_launches = 0, first = -1;
+    for (int i = 0; i < n; i++) {
+        if (wanted[i] && first < 0) first = i;
+        if (wanted[i]) n_wanted++, r[i] = (struct fx_resources){64, 0, 0, 1024};
+    }
+    for (int k = 0; k < kernels->n; k++) n_launches += json_member(kernels->items[k], "launches")->n;
+    ck_assert_int_eq(n_wanted, n_launches);
+    ck_assert_str_eq(number_of(json_member(flagged(check_forms(c, r), "launched"), "compiled"), "registers"), "64");
+    memset(again, 0, (size_t)n);
+    ck_assert(!fx_receipt_wants(c, r, again));
+    for (int i = 0; i < n; i++) ck_assert(!again[i]);
+    r[first].local_bytes = 8;
+    ck_assert(fx_receipt_wants(c, r, again));
+    ck_assert(!again[first]);
+    fx_close(c);
+}
+END_TEST
+
 /* Blocks an SM holds, from numbers as NVIDIA's occupancy tables give them for compute capability 9.0. */
 static const struct {
     int registers;
@@ -478,6 +508,7 @@ int main(void) {
     tcase_add_test(t, a_summary_is_short);
     tcase_add_test(t, no_receipt_without_a_plan);
     tcase_add_test(t, what_entries_were_compiled_to);
+    tcase_add_test(t, entries_that_a_receipt_wants);
     tcase_add_loop_test(t, blocks_an_sm_holds, 0, (int)(sizeof residents / sizeof *residents));
     tcase_add_test(t, the_reader_is_strict);
     suite_add_tcase(s, t);
