@@ -72,13 +72,22 @@ static void find_outer(const struct graph *g, struct chain *x) {
     }
 }
 
+/* Whether the pass takes an exponential online whose shift may lie above its maximum, made of values that know no factor.
+ * All exponentials of a pass with factors are of one x, so that none of them has a factor then. */
+static bool has_raised(const struct chain *x, int pass) {
+    for (int k = 0; k < x->n_exps; k++)
+        if (chain_is_online(x, k, pass) && x->exps[k].is_raised) return true;
+    return false;
+}
+
 void chain_find_factors(const struct graph *g, struct chain *x) {
     find_outer(g, x);
     for (int k = 0; k < x->n_exps; k++) {
         struct shifted_exp *e = &x->exps[k];
         const struct chain_pass *pass = &x->passes[e->pass];
         int side;
-        if (!e->is_online || e->is_raised || !pass->keeps || pass->n_maxima != 1 || e->maximum->reduction != RED_MAX)
+        if (!e->is_online || has_raised(x, e->pass) || !pass->keeps || pass->n_maxima != 1 ||
+            e->maximum->reduction != RED_MAX)
             continue;
         e->product = find_product(g, x, e, &side);
         if (e->product) e->factor = e->product->args[side], e->scaled = e->product->args[1 - side];

@@ -88,6 +88,16 @@ test sinks { B=1 H=2 S=300 T=300 D=64 scale=0.3 }
 test sinks { B=1 H=2 S=70 T=200 D=40 scale=0.3 sink.init: integers(-90,90) }
 test sinks { B=3 H=7 S=4 T=2000 D=128 scale=0.3 sink.init: integers(-9,9) }
 test sinks { B=1 H=2 S=33 T=65 D=7 scale=0.3 }
+# two exponentials of the same scores, one above their maximum
+kernel sinks_beside(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,D], sink: f32[H], scale: f32) -> (y: bf16[B,H,S,D], l: f32[B,H,S]) with { fuse: require } {
+  s = where(idx(T) <= idx(S), (q @ k) * scale, -inf)
+  m = max(max[T](s), sink)
+  e = exp(s - m)
+  y = (e @[T] v) / (sum[T](e) + exp(sink - m))
+  l = logsumexp[T](s)
+}
+test sinks_beside { B=1 H=2 S=130 T=140 D=64 scale=0.3 sink.init: integers(-9,9) }
+test sinks_beside { B=2 H=3 S=5 T=300 D=64 scale=0.3 sink.init: integers(-9,9) }
 kernel sinks16(q: f16[B,R,S,D], k: f16[B,T,D], v: f16[B,T,D], sink: f32[B,R,S], n: i32[B]) -> (y: f16[B,R,S,D], l: f32[B,R,S]) with { fuse: require } {
   s = where(idx(T) < n, (q @[D] k) * 0.3, -inf)
   m = max(max[T](s), sink * 2)
