@@ -73,9 +73,9 @@ struct output {            /* what a parameter of the kernel receives */
 struct buffer {            /* a value written by one GPU kernel and read by later ones */
     struct node *value;
     enum fx_dtype dtype;   /* as stored */
-    bool is_split; /* f32 stored in parts, three bf16 that lie a plane of all elements apart: a factor of what is_split
-                    */
-    bool is_early;         /* an operation that whoever reads it loads, too: not made anew of what it is made of */
+    bool is_split;         /* f32 in parts: three bf16, a plane of all elements apart. A factor of a product that
+                              is_split */
+    bool is_early;         /* an operation that its readers load, too, where they might compute it again */
     int n_axes;
     int axes[MAX_AXES];    /* storage order, row-major */
     const char *why;       /* why it is written to memory */
@@ -100,7 +100,7 @@ struct product {           /* a contraction that a mainloop adds up */
 
 struct group {             /* one GPU kernel */
     struct node *contraction; /* computed by its mainloop: the last of sums; NULL: none is */
-    struct node *intermediate; /* of a chain: the factor of `contraction` that is made of the other sums without being
+    struct node *intermediate; /* of a chain: the factor of `contraction` that is computed from the other sums and not
                                   stored; else NULL */
     int n_sums;
     struct product sums[MAX_SUMS]; /* over the same labels, each with accumulators of its own; of a chain: those over
@@ -165,12 +165,13 @@ struct node *graph_add(struct graph *g, const struct node *n);
 struct graph *graph_like(const struct graph *g);
 /* Whether `name` is one of the names in a list separated by commas, which may be NULL. */
 bool list_has(const char *list, const char *name);
-/* What stands for `old` in `out`: n is a copy of it that reads nodes of `out`. map has what stands for the nodes before
- * it. NULL: nothing does, and what is kept does not read it. */
+/* How a pass rewrites one node: returns the node of `out` that takes the place of `old`. n is a copy of `old` whose
+ * operands are nodes of `out`; map has, by number of the old node, what took the place of those before it. NULL:
+ * nothing takes its place, and no node that is kept may read it. */
 typedef struct node *node_rewrite(
     void *state, struct graph *out, const struct node *old, struct node *n, struct node **map);
-/* Every node of g rewritten into `out`, operands first, and the outputs. Where what stands for a node has no name, it
- * gets the node's. Returns out. */
+/* Rewrites every node of g into `out`, operands first, and then the outputs. A node without a name gets that of the
+ * node whose place it takes. Returns out. */
 struct graph *graph_rewrite(const struct graph *g, struct graph *out, node_rewrite *rewrite, void *state);
 
 struct contraction { /* the two factors, in the order written */
@@ -210,12 +211,13 @@ struct partial_of { /* a reduction of runs of elements along one label or two */
     int n, size;             /* labels; elements of a run, of a matrix product PARTIAL_RUN */
     int label[2], run[2];    /* along label[i] of `of`, run number run[i] of the result */
 };
-/* True if n reduces another value run by run: red[I] of[L: size * P + I] ?? what the reduction begins with. The pass
- * `partial` makes them. */
+/* True if n reduces another value run by run, as the pass `partial` writes it: over I of `of` at L = size * P + I, with
+ * what the reduction begins with outside of L. P is the label of runs. */
 bool as_partial(const struct graph *g, const struct node *n, struct partial_of *out);
-/* What a store of group r takes of an element of the group's space: its value, or what its value reduces tile by tile,
- * of a row program over runs of rows (then true, with how). */
+/* Whether store s of group r reduces elements of the group's space: tile by tile, or, in a row program, over runs of
+ * rows; *out then says how. */
 bool is_partial_store(const struct graph *g, const struct group *r, const struct store *s, struct partial_of *out);
+/* What store s computes an element of: its value, or what its value reduces. */
 struct node *store_element(const struct graph *g, const struct group *r, const struct store *s);
 /* Whether n is shared by the threads that compute the elements of its run: it stands in the epilogue of r's
  * contraction. */

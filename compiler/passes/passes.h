@@ -1,6 +1,6 @@
-/* The passes. Each takes a verified graph and returns a verified graph that evaluates to the same numbers, bit for bit
- * in double (algebra: within what each of its rules states); none changes the one it was given, though it may be the
- * result. pipeline.c says in what order and why. */
+/* The passes. Each takes a verified graph and returns a verified graph of the same values: to the bit in double where
+ * its row of pipeline.c says so, else within what docs/passes.md states. None changes the graph that it takes, but may
+ * return it. pipeline.c says in what order they run, and why. Each has a graph before and after it here. */
 #ifndef FX_PASSES_H
 #define FX_PASSES_H
 
@@ -21,8 +21,8 @@ struct graph *pass_dce(const struct graph *g);
  *     ->   %4 = sum[J] (%3 * %1)[P: 2 * I, U: 2 * J]; %5 = ..; %6 = where P % 2 == 0, %4[I: P // 2], %5[I: P // 2] */
 struct graph *pass_strides(const struct graph *g);
 
-/* Flattened labels, walked by those that they were made of.   %4 = %2 // Q; %5 = %2 % Q; %6 = %0[P: %4, Q: %5]; output
- * y = %6   ->   output y = %0, y lying along P and Q */
+/* Flattened labels, replaced by the labels that they flatten.
+ * %4 = %2 // Q; %5 = %2 % Q; %6 = %0[P: %4, Q: %5]; output y = %6   ->   output y = %0, y lying along P and Q */
 struct graph *pass_unflatten(const struct graph *g);
 
 /* Factors whose rows are no multiple of 16 bytes, repacked.
@@ -64,8 +64,7 @@ struct graph *pass_taps(const struct graph *g);
 
 struct algebra_rule {
     const char *name, *what;  /* "sum_k (c * x_k) -> c * sum_k x_k" */
-    const char
-        *condition; /* when it applies, besides: what is rewritten has no other reader, and no more flops follow */
+    const char *condition;    /* when it applies, beside what holds for all: no other reader, and no more flops */
     const char *error;        /* how far values may move */
     bool is_default;          /* on unless left out; else off unless asked for */
     bool is_fast; /* on where the kernel says fast_math: as good as the default ones but for values that are not finite
@@ -74,7 +73,8 @@ struct algebra_rule {
 /* The rules of algebra in the order they are tried; NULL past the end. */
 const struct algebra_rule *algebra_rule(int i);
 
-/* Reductions over short runs of a matrix product's columns, and what is made of them, as elements of its epilogue.
+/* Reductions over short runs of a matrix product's columns, and what is computed from them, as elements of its
+ * epilogue.
  * %5 = %4[N: 16 * G + C]; %6 = sum[C] %5; %7 = %6[G: N // 16]; %8 = %4 - %7
  *     ->   %5 = sum[N by 16] %4; %6 = %4 - %5 */
 struct graph *pass_share(const struct graph *g);

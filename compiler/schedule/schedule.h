@@ -14,14 +14,14 @@ enum layout { LAYOUT_K_MAJOR, LAYOUT_MN_MAJOR, LAYOUT_STRIDED };
 
 struct operand { /* a factor on its way into a mainloop */
     struct node *value;
-    bool is_computed;         /* computed as it is loaded; else it lies in memory */
+    bool is_computed;     /* computed as it is loaded; else it lies in memory */
     struct tensor tensor; /* where it lies, with its view */
-    enum layout layout;   /* of one that is made: the direction in which its chunks run, K_MAJOR or MN_MAJOR */
-    double ops;           /* of one that is made: operations an element takes */
-    const struct window *window; /* of one that is made: it is a tensor read at linear positions, channels last; else
+    enum layout layout;   /* of a computed operand: the direction in which its chunks run, K_MAJOR or MN_MAJOR */
+    double ops;           /* of a computed operand: operations that an element takes */
+    const struct window *window; /* of a computed operand that is a tensor read at linear positions, channels last; else
                                     NULL */
-    const struct operand *from; /* of one that consumers of wgmma make: the tensor in memory whose elements it is made
-                                   of, one of each (made.c); else NULL */
+    const struct operand *from; /* of one that consumers of wgmma compute in registers: the tensor in memory from whose
+                                   elements they do, each from one (made.c); else NULL */
 };
 
 struct segment { /* a pass along k that adds to some of the sums, which share A */
@@ -29,7 +29,7 @@ struct segment { /* a pass along k that adds to some of the sums, which share A 
     struct operand a;
     int n_sums;
     int sums[MAX_SUMS];         /* which of the group's */
-    struct operand b[MAX_SUMS]; /* of each: all made, or all in memory, in one layout */
+    struct operand b[MAX_SUMS]; /* of each: all computed, or all in memory, in one layout */
     bool is_ragged; /* never aligned, whatever the launch: in aligned configurations it takes any alignment */
     const struct segment *by_maps; /* where an operand is a window: as tensor maps take it, k the channels alone; where
                                       operands are scaled: with the tensors as they lie, k a block; else NULL */
@@ -51,7 +51,7 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
     bool is_scaled;      /* all operands are f8 tensors with scales, which are applied to products of blocks of k where
                             tensor maps bring the tensors; a_dtype and b_dtype are those of the scaled factors */
     bool is_whole;       /* tensor maps copy f32 as it is, to be split; else rounded to tf32 */
-    bool makes;          /* consumers of wgmma make an operand: driver_wgmma_made.cuh */
+    bool makes;          /* consumers of wgmma compute an operand in registers: driver_wgmma_made.cuh */
 };
 
 struct pointwise_shape { /* rows are decoded label by label, columns lie contiguous in every tensor that has them */
@@ -135,16 +135,17 @@ struct scheduled {
     int n_loads;
     struct gemm_shape gemm;
     struct pointwise_shape pointwise;
-    struct row_program *row; /* of a row program: what it is made of */
-    struct bins *bins; /* of a row program of sums by key: how they are added up, in two launches; parts is then of the
-                        * elements */
-    struct chain *chain; /* of a chain: likewise; gemm then has batch, m and n of the result */
-    int parts; /* of a row program of few rows: into how many each is cut, each pass being a launch;
-                * 0: rows are whole */
-    int part_rows, part_blocks; /* likewise, where the rows are not known: blocks of so many rows, and how many blocks
-                                 * there are to be; parts is then the most */
+    struct row_program *row; /* of a row program: which pass computes what (row_program.c) */
+    struct bins *bins;   /* of a row program of sums by key: how they are added up, in two launches; `parts` then cuts
+                            the elements */
+    struct chain *chain; /* of a chain: which pass computes what (chain_program.c); gemm has the batch, m and n of its
+                            result */
+    int parts; /* of a row program of few rows: how many parts each row is cut in, where each pass is a launch; 0: rows
+                  are whole */
+    int part_rows, part_blocks; /* likewise, where the number of rows is not known: rows of a block, and how many blocks
+                                   there are to be; `parts` is then the most */
     int pass;            /* of rows in parts: the stage that this launch is; of sums by key 0 or 1 */
-    int partial;         /* likewise: the partial sums, in chosen->partials */
+    int partial;         /* likewise: which of the partial sums of the scheduled graph are its own */
     int n_rejected;
     struct rejected *rejected; /* what the other schedules lacked or would have cost, for the receipt */
     bool wants_windows;  /* gemm_shape() is to give a shape that has_windows */
@@ -190,7 +191,8 @@ struct proposal { /* a partition that was not taken */
 
 struct launch_phases { /* a launch of the plan: kernels in order, of which each but the first is a phase behind the one
                           before */
-    int first, n; /* in chosen->kernels; where n > 1 their configs are parallel: entry v runs configs[v] of each */
+    int first, n; /* among the kernels of the scheduled graph; where n > 1 their configurations are parallel: entry v
+                     runs configs[v] of each */
     bool is_beside; /* no phases, but contractions whose tiles stand beside each other, where entry v takes tensor maps
                      * or is of the skinny driver */
     bool is_twin;   /* likewise two chains, whose tiles are computed together where entry v takes tensor maps */
