@@ -61,6 +61,11 @@ struct checker {
     struct span call_span;         /* outermost call being expanded: what errors inside the prelude point at */
 };
 
+/* ---- check_param.c ---- */
+/* Finds or adds the label; sets its extent where one is written or defined. */
+int check_declare_axis(struct checker *c, const struct ast_axis *a);
+void check_declare_param(struct checker *c, const struct ast_param *ap, bool is_out);
+
 /* ---- check.c ---- */
 const char *check_cstr(struct checker *c, struct name n);
 /* Errors inside the prelude are the caller's: they point at the call. */
@@ -71,7 +76,6 @@ const char *check_expr_text(struct checker *c, const struct ast_expr *e);
 const struct ast_item *check_find_const(struct checker *c, struct name n);
 /* The -D of that name, which then counts as used; or NULL. */
 const struct define *check_find_define(struct checker *c, struct name n);
-
 /* Keeps what something in the kernel's own statements came to. */
 void check_note(struct checker *c, struct note n);
 void check_attributes(struct checker *c, const struct ast_attr *attrs);
