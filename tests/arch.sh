@@ -60,7 +60,7 @@ compiler/: plan.h dtype.h dtypes.def parse.h
 compiler/report: fx.h
 compiler/oracle: fx.h
 compiler/host_c: fx.h
-compiler: fx.h partitions.h partitions_fit.h pipeline.h plan.h
+compiler: fx.h evaluate.h partitions.h partitions_fit.h pipeline.h plan.h
 runtime/lib: fx_runtime.h plan.h dtype.h fx_build.h
 runtime/emu: fx_build.h calls.h base/arch.h
 runtime/command: fx.h fx_runtime.h plan.h dtype.h dtypes.def base/json.h base/json_read.h
