@@ -15,8 +15,9 @@ struct arena_chunk {
 
 enum { ALIGN = 16, CHUNK_BYTES = 64 * 1024 };
 
-/* Chunks given back are taken again: the C library would return their pages to the system. The address sanitizer is
- * told that nobody may read them until then. */
+/* Chunks given back are taken again by what asks for as many bytes: the C library would return their pages to the
+ * system. Prices of many points allocate the same pieces over and over. The address sanitizer is told that nobody may
+ * read them until then. */
 #if defined __has_feature /* clang */
 #if __has_feature(address_sanitizer)
 #define IS_WATCHED
@@ -45,6 +46,7 @@ static void free_chunks(struct arena_chunk *c) {
 void arena_release(struct arena *a) {
     free_chunks(a->chunks);
     free_chunks(a->spare);
+    free_chunks(a->large);
     *a = (struct arena){.oom = a->oom};
 }
 
@@ -55,8 +57,10 @@ struct arena_mark arena_marked(const struct arena *a) {
 static struct arena_chunk *give_back_until(struct arena *a, struct arena_chunk *c, const struct arena_chunk *end) {
     while (c != end) {
         struct arena_chunk *older = c->older;
-        if (c->n_bytes == CHUNK_BYTES) c->older = a->spare, a->spare = c, watch(c);
-        else free(c);
+        struct arena_chunk **spare = c->n_bytes == CHUNK_BYTES ? &a->spare : &a->large;
+        c->older = *spare;
+        *spare = c;
+        watch(c);
         c = older;
     }
     return c;
@@ -69,15 +73,17 @@ void arena_rewind(struct arena *a, const struct arena_mark *mark) {
     give_back_until(a, a->chunks, newest);
     if (newest) newest->older = give_back_until(a, newest->older, mark->older);
     if (mark->arena.at) memset(mark->arena.at, 0, (size_t)((is_newest ? a->at : mark->arena.end) - mark->arena.at));
-    struct arena_chunk *spare = a->spare;
+    struct arena_chunk *spare = a->spare, *large = a->large;
     *a = mark->arena;
     a->spare = spare;
+    a->large = large;
 }
 
 static struct arena_chunk *new_chunk(struct arena *a, size_t n_bytes) {
-    struct arena_chunk *c = n_bytes == CHUNK_BYTES ? a->spare : NULL;
-    if (c) {
-        a->spare = c->older;
+    struct arena_chunk **from = n_bytes == CHUNK_BYTES ? &a->spare : &a->large, *c;
+    while (*from && (*from)->n_bytes != n_bytes) from = &(*from)->older;
+    if ((c = *from)) {
+        *from = c->older;
         unwatch(c);
         memset(c->bytes, 0, n_bytes);
     } else {

@@ -20,7 +20,7 @@ struct cx; /* one compilation */
 struct arena_chunk;
 struct arena {
     struct arena_chunk *chunks; /* newest first */
-    struct arena_chunk *spare;  /* given back, to be taken again */
+    struct arena_chunk *spare, *large; /* given back, to be taken again; large: pieces with a chunk of their own */
     char *at, *end;             /* free room in the newest chunk */
     jmp_buf *oom;               /* where an allocation that fails goes */
     size_t held, refused;       /* bytes of all chunks; what the allocation that failed asked for */
