@@ -86,6 +86,7 @@ static fx_status make_ready(const fx_prepared *p, int i, const struct fx_env *en
     if (variant->cluster.n && (!fx_expr_eval(&variant->cluster, env, &cluster) || cluster < 1 || grid % cluster))
         return error_set(FX_ERR_INTERNAL, "kernel %s: %s has no such clusters", p->kernel->name, l->name);
     const struct module_entry *e = entry_of(p, i, v, env);
+    if (!e->function) return error_set(FX_ERR_INTERNAL, "kernel %s: %s is not loaded", p->kernel->name, variant->entry);
     int64_t resident = (int64_t)e->resident * p->ctx->sm_count;
     if (l->is_cooperative && grid > resident) grid = resident;
     *out = (struct ready){.takes_maps = variant->takes_maps,

@@ -290,8 +290,16 @@ static void read_tuning(fx_prepared *p) {
     if (path && *path) tuning_load(path, p->kernel, p->ctx->name, p->ctx->sm_count, &p->tuned, &p->n_tuned);
 }
 
+/* All entries are there to be chosen, and none is compiled. */
+static fx_status open_all(fx_prepared *p) {
+    fx_status status = FX_OK;
+    for (int i = 0; status == FX_OK && i < p->kernel->n_launches; i++) status = open_variants(p, i);
+    for (int i = 0; i < fx_partition_count(p->kernel); i++) p->is_loaded[i] = true;
+    return status;
+}
+
 static fx_status prepare(fx_prepared *p, const struct fx_plan *plan, const struct fx_kernel *k,
-                         const struct fx_hint *hints, int n_hints) {
+                         const struct fx_hint *hints, int n_hints, bool loads) {
     char arch[32];
     fx_status status = check_size(k);
     if (status == FX_OK) status = choose_arch(p->ctx, plan, arch, sizeof arch);
@@ -308,11 +316,12 @@ static fx_status prepare(fx_prepared *p, const struct fx_plan *plan, const struc
                                          : *p->hinted ? fx_choose_partition(p->kernel, &env)
                                                       : -1;
     p->program = program_open(p->ctx, plan->source, arch);
-    return p->program ? load_variants(p, p->partition) : FX_ERR_NOMEM;
+    if (!p->program) return FX_ERR_NOMEM;
+    return loads ? load_variants(p, p->partition) : open_all(p);
 }
 
-fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *kernel, const struct fx_hint *hints,
-    int n_hints, fx_prepared **out) {
+static fx_status new_prepared(fx_context *ctx, const struct fx_plan *plan, const char *kernel,
+    const struct fx_hint *hints, int n_hints, bool loads, fx_prepared **out) {
     if (!out) return error_null("the place for what is prepared");
     *out = NULL;
     if (!ctx) return error_null("the context");
@@ -325,11 +334,20 @@ fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *ke
     p->ctx = ctx;
     p->serial = serial_next();
     uint64_t began = timeline_begin();
-    status = prepare(p, plan, k, hints, hints ? n_hints : 0);
+    status = prepare(p, plan, k, hints, hints ? n_hints : 0, loads);
     timeline_end(began, "prepare", k->name, &(struct timeline_arg){.key = "status", .number = status}, 1);
     if (status == FX_OK) *out = p;
     else fx_prepared_release(p);
     return status;
+}
+
+fx_status fx_prepare(fx_context *ctx, const struct fx_plan *plan, const char *kernel, const struct fx_hint *hints,
+    int n_hints, fx_prepared **out) {
+    return new_prepared(ctx, plan, kernel, hints, n_hints, true, out);
+}
+
+fx_status prepared_open(fx_context *ctx, const struct fx_plan *plan, const char *kernel, fx_prepared **out) {
+    return new_prepared(ctx, plan, kernel, NULL, 0, false, out);
 }
 
 void fx_prepared_release(fx_prepared *p) {

@@ -194,6 +194,9 @@ struct fx_prepared {
 /* A number that was not given before; 0 is none. */
 uint64_t serial_next(void);
 
+/* As fx_prepare without hints, but nothing is compiled: prepared_load does that of what is launched. A launch of
+ * another entry fails. */
+fx_status prepared_open(fx_context *ctx, const struct fx_plan *plan, const char *kernel, fx_prepared **out);
 /* Compiles and loads, in parallel, the entries of its variants with wanted[number] that the device has room for; what
  * is loaded already stays so. They may then be launched where the plan's rule takes them, or be pinned at once. Not to
  * be called while launches run. */

@@ -38,6 +38,7 @@
 
 #include "fx.h"
 #include "fx_runtime.h"
+#include "lib/runtime.h"
 #include "spec_gen.h"
 #include "values_file.h"
 
@@ -136,6 +137,7 @@ struct trial {
     bool keeps_constants; /* launches read what was computed once from `const` tensors */
     bool is_hinted;       /* prepared for one shape: only what is chosen runs */
     bool takes_all;       /* partitions; else the last alone */
+    bool *listed;         /* by number, the entries that launches would take: nothing is launched. Else NULL */
     int shape;            /* of a generated spec */
     struct argument args[MAX_PARAMS];
     struct fx_value values[MAX_PARAMS];
@@ -488,9 +490,30 @@ static bool launch_for_real(struct trial *t, const char *entry, unsigned char pa
 static const char *const layout_names[N_LAYOUTS] = {
     "", "padded, ", "transposed, ", "backwards, ", "rows backwards, ", "spread, ", "repeated, "};
 
+static struct fx_env env_of(const struct trial *t) {
+    return (struct fx_env){.extents = t->extents,
+        .align = t->align,
+        .sm_count = dry ? DRY_SM_COUNT : fx_context_sm_count(context),
+        .strides = t->strides};
+}
+
+/* What a launch would take, as the runtime chooses with what is pinned. */
+static bool list_entries(struct trial *t) {
+    const struct fx_env env = env_of(t);
+    const fx_prepared *p = t->prepared;
+    const struct fx_partition taken = fx_get_partition(
+        t->kernel, p->partition >= 0 ? p->partition : fx_choose_partition(t->kernel, &env));
+    for (int i = taken.first_launch; i < taken.first_launch + taken.n_launches; i++) {
+        int v = stage_choose(&p->stages[i], &t->kernel->launches[i], &env);
+        if (v >= 0) t->listed[t->kernel->launches[i].variants[v].number] = true;
+    }
+    return true;
+}
+
 /* One launch from memory that holds `pattern` wherever no input lies. */
 static bool launch(struct trial *t, const char *entry, unsigned char pattern) {
     struct job *j = t->job;
+    if (t->listed) return list_entries(t);
     unsigned char guard[GUARD];
     char sizes[256];
     snprintf(sizes, sizeof sizes, "%s", layout_names[t->layout]);
@@ -528,7 +551,7 @@ static void close_workspace(struct trial *t) {
 static bool launch_with_constants(struct trial *t, const struct fx_partition *taken) {
     bool is_fine = true, has_const = false;
     for (int p = 0; p < t->kernel->n_params; p++) has_const |= t->kernel->params[p].is_const;
-    if (dry || !has_const) return true;
+    if (dry || !has_const || t->listed) return true;
     unsigned char *before = need(malloc(t->block_bytes + 1));
     memcpy(before, t->got, t->block_bytes);
     t->keeps_constants = true;
@@ -543,10 +566,7 @@ static bool launch_with_constants(struct trial *t, const struct fx_partition *ta
 /* As the plan chooses, then every variant that takes the arguments, one launch of the partition at a time; on the
  * emulator those of the last partition alone, as the others have much the same, and not of strided tensors. */
 static bool launch_variants(struct trial *t, const struct fx_partition *taken, bool is_last) {
-    struct fx_env env = {.extents = t->extents,
-        .align = t->align,
-        .sm_count = dry ? DRY_SM_COUNT : fx_context_sm_count(context),
-        .strides = t->strides};
+    const struct fx_env env = env_of(t);
     bool is_fine = launch(t, "as chosen", 0xFF) && launch_with_constants(t, taken);
     if (dry || t->is_hinted || (is_emulated && (t->layout != ROW_MAJOR || !is_last))) return is_fine;
     for (int l = taken->first_launch; l < taken->first_launch + taken->n_launches && is_fine; l++) {
@@ -584,12 +604,12 @@ static void free_data(struct trial *t) {
     }
 }
 
-/* The kernel on arguments whose data stand: both alignments, all layouts, all variants; the emulator has strided ones
- * by the variant that is chosen. */
-static bool run_trial(struct trial *t) {
+/* The kernel on arguments that have shapes: both alignments, all layouts, all variants; the emulator has strided ones by
+ * the variant that is chosen. */
+static bool run_ways(struct trial *t) {
     struct job *j = t->job;
     void *block = NULL;
-    bool is_fine = ask_oracle(t), is_strided = false;
+    bool is_fine = true, is_strided = false;
     for (int p = 0; p < t->kernel->n_params; p++) is_strided |= t->args[p].param->is_strided;
     unsigned n_ways = is_strided ? 2 * N_LAYOUTS : 2, only = (unsigned)(j->seed + (unsigned)t->shape) % n_ways;
     for (unsigned way = 0; way < n_ways && is_fine; way++) {
@@ -613,6 +633,9 @@ static bool run_trial(struct trial *t) {
     }
     return is_fine;
 }
+
+/* Likewise, of data that stand. */
+static bool run_trial(struct trial *t) { return ask_oracle(t) && run_ways(t); }
 
 /* ---- compiling ---- */
 
@@ -706,6 +729,32 @@ static bool take_arrays(struct trial *t, const struct sample *s) {
     return true;
 }
 
+static bool is_of_one_kernel(const struct job *a, const struct job *b) {
+    const struct sample *x = a->sample, *y = b->sample;
+    if (!y || a->part != b->part || x->spec != y->spec || strcmp(x->kernel, y->kernel) != 0) return false;
+    if (x->n_defines != y->n_defines) return false;
+    for (int i = 0; i < x->n_defines; i++)
+        if (strcmp(x->defines[i], y->defines[i]) != 0) return false;
+    return true;
+}
+
+/* The emulator compiles, at once, what the cases of a file launch of this kernel, and nothing else: of some plans that is
+ * one entry in ten. */
+static bool prepare_samples(struct trial *t) {
+    const struct fx_plan *plan = fx_get_plan(t->compilation);
+    if (!is_emulated || dry) return prepare_kernel(t, false);
+    if (!must(t->job, prepared_open(context, plan, t->kernel->name, &t->prepared), "cannot be prepared")) return false;
+    t->listed = need(calloc((size_t)fx_entry_count(plan) + 1, sizeof *t->listed));
+    bool is_fine = true;
+    for (int i = 0; i < n_jobs && is_fine; i++)
+        if (is_of_one_kernel(t->job, &jobs[i]) && !jobs[i].sample->error[0])
+            is_fine = take_arrays(t, jobs[i].sample) && run_ways(t);
+    is_fine = is_fine && must(t->job, prepared_load(t->prepared, t->listed), "cannot be loaded");
+    free(t->listed);
+    t->listed = NULL;
+    return is_fine;
+}
+
 static void run_sample(struct job *j, void *stream) {
     const struct sample *s = j->sample;
     const char *defines[VALUES_MAX_DEFINES];
@@ -716,7 +765,7 @@ static void run_sample(struct job *j, void *stream) {
     }
     for (int i = 0; i < s->n_defines; i++) defines[i] = s->defines[i];
     char *text = relaxed(j->text);
-    if (compile_kernel(&t, text, s->kernel, defines, s->n_defines) && prepare_kernel(&t, false) && take_arrays(&t, s))
+    if (compile_kernel(&t, text, s->kernel, defines, s->n_defines) && prepare_samples(&t) && take_arrays(&t, s))
         run_trial(&t);
     if (t.kernel) free_data(&t);
     close_kernel(&t);

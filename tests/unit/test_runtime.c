@@ -601,6 +601,26 @@ START_TEST(pins_variants) {
 }
 END_TEST
 
+START_TEST(loads_what_is_asked_for) {
+    const bool wanted[] = {[1] = true, [4] = true};
+    struct call c;
+    use_fakes();
+    ck_assert_int_eq(fx_context_open(0, &context), FX_OK);
+    ck_assert_int_eq(prepared_open(context, &plan, "f", &prepared), FX_OK);
+    ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), 0);
+    make_call(&c, 8, 4);
+    ck_assert_int_eq(launch(&c, NULL), FX_ERR_INTERNAL);
+    says("kernel f: f_0_aligned is not loaded");
+    ck_assert_int_eq(prepared_load(prepared, wanted), FX_OK);
+    ck_assert_int_eq(occurrences(nvrtc.log(), "FX_ONLY"), 2);
+    ck_assert_int_eq(launch(&c, NULL), FX_OK);
+    make_call(&c, 100, 4);
+    ck_assert_int_eq(launch(&c, NULL), FX_ERR_INTERNAL);
+    says("kernel f: f_0_big is not loaded");
+    close_all();
+}
+END_TEST
+
 /* f with variants that may have no local memory, the last two of another kind. */
 static struct fx_plan plan_with_kinds(void) {
     static struct fx_variant variants[4];
@@ -1579,6 +1599,7 @@ int main(void) {
     tcase_add_test(tests, numbers_of_launches_and_variants);
     tcase_add_test(tests, threads_share_compilations);
     tcase_add_test(tests, pins_variants);
+    tcase_add_test(tests, loads_what_is_asked_for);
     tcase_add_test(tests, takes_a_partition);
     tcase_add_test(tests, pins_partitions);
     tcase_add_loop_test(tests, passes_over_what_spills, 0, COUNT(spills));
