@@ -315,7 +315,7 @@ static void emit_flags(struct chain_problem *b) {
         b->x->n_limits ? "true" : "false", b->x->loads_elements ? "true" : "false");
     buf_line(b->w.out,
         "  static constexpr unsigned LOOKS = %u;  // first contractions whose columns beyond limits have to be finite, too",
-        b->x->n_limits ? b->x->looks : 0);
+        b->x->n_limits ? b->x->finite : 0);
 }
 
 void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,

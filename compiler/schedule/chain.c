@@ -150,8 +150,8 @@ static double inner_size(const struct graph *g, const struct chain *x, double *a
 static double taken(const struct chain *x, const struct config *f) {
     bool has_end = false;
     for (int i = 0; i < x->n_limits; i++) has_end |= x->limits[i].is_end;
-    bool looks_at_c = !x->second.segments[0].b[0].is_computed;
-    return x->n_limits && !f->piece && (f->takes_maps || (has_end && !x->looks && looks_at_c)) ? 0.5 : 1;
+    bool reads_c = !x->second.segments[0].b[0].is_computed;
+    return x->n_limits && !f->piece && (f->takes_maps || (has_end && !x->finite && reads_c)) ? 0.5 : 1;
 }
 
 /* The first contractions are added up anew for every pass over the intermediate, and for every tile of columns; what is

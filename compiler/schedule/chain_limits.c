@@ -73,7 +73,7 @@ static void find_period(struct chain *x) {
 struct beyond {
     bool *is_known; /* by node */
     double *is;
-    unsigned *looks; /* first contractions that a 0 is multiplied by, which have to be finite; a bit for each */
+    unsigned *finite; /* first contractions that a 0 is multiplied by, which have to be finite; a bit for each */
 };
 
 /* Whether n is finite whatever it is made of: x where that is finite, else a number. */
@@ -111,7 +111,7 @@ static void find_beyond_op(const struct group *r, const struct chain *x, const s
         int sum = group_sum(r, n->args[side]), other = n->args[1 - side]->id;
         if (sum < 0 || sum == r->n_sums - 1 || !b->is_known[other] || b->is[other] != 0) continue;
         b->is_known[n->id] = true, b->is[n->id] = 0;
-        b->looks[n->id] = 1u << sum;
+        b->finite[n->id] = 1u << sum;
     }
     for (int k = 0; k < x->n_exps; k++) /* a shift that is not finite is no shift yet, and makes all of a row NaN */
         if (x->exps[k].e == n && b->is_known[x->exps[k].x->id] && b->is[x->exps[k].x->id] == -INFINITY)
@@ -123,7 +123,7 @@ static struct beyond find_beyond(
     const struct graph *g, const struct group *r, const struct chain *x, const struct node *c, bool says) {
     struct beyond b = {.is_known = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1),
         .is = NEW_ARRAY(&g->cx->arena, double, g->n_nodes + 1),
-        .looks = NEW_ARRAY(&g->cx->arena, unsigned, g->n_nodes + 1)};
+        .finite = NEW_ARRAY(&g->cx->arena, unsigned, g->n_nodes + 1)};
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         if (n == c) b.is_known[i] = true, b.is[i] = says;
@@ -141,22 +141,22 @@ static struct beyond find_beyond(
 }
 
 /* The first contractions that what is known of the intermediate and of what is reduced relies on. */
-static unsigned looks_below(
+static unsigned finite_below(
     const struct graph *g, const struct group *r, const struct chain *x, const struct beyond *b) {
     bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    unsigned looks = 0;
+    unsigned finite = 0;
     needed[x->parts.intermediate->id] = true;
     for (int i = 0; i < r->n_steps; i++) needed[r->steps[i]->args[0]->id] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
         if (!needed[i] || n->kind != N_OP) continue;
-        looks |= b->looks[i];
+        finite |= b->finite[i];
         int first = 0, end = n->n_args;
         if (n->op == O_WHERE && b->is_known[n->args[0]->id])
             first = b->is[n->args[0]->id] != 0 ? 1 : 2, end = first + 1;
         for (int k = first; k < end; k++) needed[n->args[k]->id] |= b->is_known[n->args[k]->id];
     }
-    return looks;
+    return finite;
 }
 
 /* Whether the columns of a first contraction, by a bit for each, lie in memory. */
@@ -181,8 +181,8 @@ static bool adds_nothing(
                                                    : n->reduction == RED_PROD;
         if (!fx_is_float(n->dtype) || !b.is_known[of->id] || b.is[of->id] != neutral) return false;
     }
-    x->looks = looks_below(g, r, x, &b);
-    return are_copied(x, x->looks);
+    x->finite = finite_below(g, r, x, &b);
+    return are_copied(x, x->finite);
 }
 
 /* Every element before or behind some place of a row is one that adds nothing to sums, and 0 to the second contraction:

@@ -73,7 +73,7 @@ struct chain {
     int n_limits;             /* conditions all of which hold where elements count */
     struct limit limits[MAX_LIMITS];
     bool is_negated;          /* they say where elements do not count */
-    unsigned looks;           /* first contractions whose columns have to be finite there, a bit for each */
+    unsigned finite;          /* first contractions whose columns have to be finite there, a bit for each */
     struct axis_list period;  /* the last labels of m, beyond which limits recur */
     int result_words;         /* what is known of a row, at most */
     bool stores_rows;

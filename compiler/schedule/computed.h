@@ -24,14 +24,14 @@ struct leaf { /* what a computed operand reads */
     const char *name;     /* of the member that has it; for who writes it */
 };
 
-struct computed { /* an computed operand, chunk by chunk */
+struct computed { /* a computed operand, chunk by chunk */
     const struct axis_list *along; /* the labels that chunks run along: k, or m or n */
     struct leaf *leaves;
     int n_leaves;
     bool *is_uniform; /* by node: the same for a whole chunk */
 };
 
-/* What o, which is made, of a segment of group r, reads; mn: the labels of its m or n. */
+/* What computed operand o of segment e of group r reads; mn: the labels of its m or n. */
 struct computed computed_open(const struct graph *g, const struct partition *p, const struct group *r,
     const struct operand *o, const struct segment *e, const struct axis_list *mn);
 enum halves { /* how a value of an operand of 16-bit floats can be computed, two at a time */

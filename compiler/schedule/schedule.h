@@ -20,8 +20,8 @@ struct operand { /* a factor on its way into a mainloop */
     double ops;           /* of a computed operand: operations that an element takes */
     const struct window *window; /* of a computed operand that is a tensor read at linear positions, channels last; else
                                     NULL */
-    const struct operand *from; /* of one that consumers of wgmma compute in registers: the tensor in memory from whose
-                                   elements they do, each from one (made.c); else NULL */
+    const struct operand *from; /* of a made operand: the tensor in memory from whose elements it is computed, each from
+                                   one (made.c); else NULL */
 };
 
 struct segment { /* a pass along k that adds to some of the sums, which share A */
@@ -51,7 +51,7 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
     bool is_scaled;      /* all operands are f8 tensors with scales, which are applied to products of blocks of k where
                             tensor maps bring the tensors; a_dtype and b_dtype are those of the scaled factors */
     bool is_whole;       /* tensor maps copy f32 as it is, to be split; else rounded to tf32 */
-    bool makes;          /* consumers of wgmma compute an operand in registers: driver_wgmma_made.cuh */
+    bool makes;          /* one operand is a made operand: driver_wgmma_made.cuh */
 };
 
 struct pointwise_shape { /* rows are decoded label by label, columns lie contiguous in every tensor that has them */

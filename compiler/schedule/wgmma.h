@@ -34,16 +34,16 @@ bool stores_boxes(const struct scheduled *s);
  * MAP_BOX; number of the first such map of a segment's A, or of its B's, among the launch's. */
 bool has_tail(const struct graph *g, const struct scheduled *s, const struct operand *o, bool is_a);
 int tail_map(const struct graph *g, const struct scheduled *s, int segment, bool is_a);
-/* Makes configuration f of s, which takes tensor maps, one of so many stages, fewer than it has. */
+/* Gives configuration f of s, which takes tensor maps, so many stages, fewer than it has. */
 void wgmma_limit_stages(
     const struct graph *g, const struct partition *p, const struct scheduled *s, struct config *f, int stages);
 /* Whether stores can be copies of boxes, of which there are as many as stores: plain values, made of sums and of what
  * is the same for all rows, or for all columns, in tensors of elements as wide that lie along n in whole pieces of 16
  * bytes. Returns how many stores there are, or 0. */
 int wgmma_boxes(const struct graph *g, const struct partition *p, const struct scheduled *s, int vector);
-/* Whether consumers can make one operand of s, whose other one is copied; marks it. Then its configurations (made.c).
- */
+/* made.c. Whether one operand of s can be a made operand, the other one being copied; marks it. */
 bool wgmma_makes(const struct graph *g, const struct partition *p, struct scheduled *s);
+/* The configurations of such an s. */
 bool wgmma_configure_made(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not);
 
