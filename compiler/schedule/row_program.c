@@ -8,7 +8,8 @@
 
 #include "schedule/shift.h"
 
-bool row_is_along(const struct row_program *x, const struct tensor *t) {
+/* Whether t lies along the vectors of x: all of `along` as its last labels. */
+static bool lies_along(const struct row_program *x, const struct tensor *t) {
     int at = find_run(t, &x->along);
     return at >= 0 && at + x->along.n == t->n_axes;
 }
@@ -17,7 +18,7 @@ bool row_stores_vectors(const struct graph *g, const struct partition *p, const 
     const struct group *r, const struct store *s) {
     struct tensor t = tensor_of_store(g, p, s);
     bool is_apart = s->value->kind == N_PLACE && x->is_along_rows; /* rows beside each other have their own positions */
-    return row_stores_elements(g, p, r, s) && row_is_along(x, &t) && !is_apart;
+    return row_stores_elements(g, p, r, s) && lies_along(x, &t) && !is_apart;
 }
 
 /* ---- labels ---- */
@@ -325,7 +326,7 @@ static void add_tensors(const struct graph *g, const struct partition *p, const 
     for (int i = 0; i < g->n_nodes; i++) {
         struct tensor t;
         bool is_known = false;
-        if (!needed[i] || !x->is_element[i] || !node_is_loaded(g, p, r, g->nodes[i], &t) || !row_is_along(x, &t))
+        if (!needed[i] || !x->is_element[i] || !node_is_loaded(g, p, r, g->nodes[i], &t) || !lies_along(x, &t))
             continue;
         for (int a = 0; a < t.n_axes; a++)
             is_known |= !axes_have(r->axes, r->n_axes, t.axes[a]) && !axes_have(r->reduced, r->n_reduced, t.axes[a]);
@@ -496,7 +497,7 @@ struct row_program *row_analyse(const struct graph *g, const struct partition *p
     for (int i = 0; i < g->n_nodes; i++) {
         struct tensor t;
         x->reads_apart |=
-            last[i] && x->is_element[i] && node_is_loaded(g, p, r, g->nodes[i], &t) && !row_is_along(x, &t);
+            last[i] && x->is_element[i] && node_is_loaded(g, p, r, g->nodes[i], &t) && !lies_along(x, &t);
     }
     choose_kept(g, p, r, x);
     for (int s = 0; s < r->n_stores; s++) {

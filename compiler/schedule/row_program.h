@@ -78,8 +78,6 @@ int row_reading_stages(const struct row_program *x);
 /* The parts that each row of s is cut in. */
 void row_parts(struct terms *t, const struct kernel *k, const struct scheduled *s);
 struct row_program *row_analyse(const struct graph *g, const struct partition *p, const struct group *r);
-/* Whether t lies along the vectors of x: all of `along` as its last labels. */
-bool row_is_along(const struct row_program *x, const struct tensor *t);
 /* Whether store s of r puts vectors: of elements along them, which at positions lie side by side within a row alone. */
 bool row_stores_vectors(const struct graph *g, const struct partition *p, const struct row_program *x,
     const struct group *r, const struct store *s);
