@@ -56,7 +56,7 @@ bool pipeline_has_pass(const char *name) {
 const char *pipeline_rule_name(int i) { return algebra_rule(i) ? algebra_rule(i)->name : NULL; }
 
 bool pipeline_has_rule(const char *name) {
-    if (strcmp(name, "fuse.split") == 0) return true;
+    if (strcmp(name, "fuse.split") == 0 || strcmp(name, "fuse.halves") == 0) return true;
     for (int i = 0; algebra_rule(i); i++)
         if (strncmp(name, "algebra.", 8) == 0 && strcmp(algebra_rule(i)->name, name + 8) == 0) return true;
     return false;

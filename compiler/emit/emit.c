@@ -81,6 +81,7 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
         buf_printf(out, "  fx_%s<%s>(%s",
             f->piece           ? "chain_pieces"
             : s->chain         ? "chain_wgmma"
+            : s->gemm.is_halved ? "gemm_halves"
             : s->gemm.is_split ? "gemm_split"
             : s->gemm.is_whole ? "gemm_parts"
             : f->splits_k      ? "gemm_wgmma_cluster"
@@ -104,6 +105,7 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     else if (s->group->is_row)
         buf_printf(out, "  fx_row%s%s<%s>(%s<%s>", s->row->run ? "_runs" : f->spread ? "_cluster" : "",
             f->is_turned ? "_turned" : "", f->engine, l->struct_name, index);
+    else if (group_halves(c->partition, s->group)) buf_printf(out, "  fx_halve(%s<%s>", l->struct_name, index);
     else if (f->tile_m > 1)
         buf_printf(out, "  fx_pointwise_turned<%s, %s, %d%s>(%s<%s>", f->engine, aligned, f->tile_m, threads,
             l->struct_name, index);

@@ -87,6 +87,16 @@ static const char *layout_name(enum layout l) {
     return l == LAYOUT_K_MAJOR ? "FX_K_MAJOR" : l == LAYOUT_MN_MAJOR ? "FX_MN_MAJOR" : "FX_STRIDED";
 }
 
+/* Operands of two f16: where they begin, and what of them is a matrix. */
+static void emit_halves(struct operand_place *b, const struct operand *operands, int n) {
+    const char *type = emit_tensor_ctype(b->g, &operands->tensor), **base = NEW_ARRAY(arena(b), const char *, n);
+    for (int i = 0; i < n; i++) base[i] = operand_tensor_name(b, &operands[i].tensor, true);
+    buf_line(b->out, "    typedef %s halves;", type);
+    emit_by_sum(b,
+        arena_printf(arena(b), "    static FX_DEVICE const halves *base(const %s &p, int j)", b->l->struct_name), base,
+        n);
+}
+
 static void emit_copied(struct operand_place *b, const struct operand *operands, int n) {
     const char **at = NEW_ARRAY(arena(b), const char *, n), **mn = NEW_ARRAY(arena(b), const char *, n),
                **k = NEW_ARRAY(arena(b), const char *, n);
@@ -104,6 +114,7 @@ static void emit_copied(struct operand_place *b, const struct operand *operands,
         n);
     emit_by_sum(b,
         arena_printf(arena(b), "    static FX_DEVICE long long stride_k(const %s &p, int j)", b->l->struct_name), k, n);
+    if (operands->tensor.is_halved) emit_halves(b, operands, n);
 }
 
 /* The number of the slice at `batch`, and how long slices are. */

@@ -79,15 +79,18 @@ int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, c
 
 int fuse_need_split(struct fuser *f, const struct product *x, int s) {
     struct node *value = x->factor[s];
-    int i = find_split_buffer(f->p, value);
+    const int k = x->sum->reduced[0], i = find_split_buffer(f->p, value, x->is_halved, k);
     if (i >= 0) return i;
     struct buffer *b = &PUSH(&f->g->cx->arena, f->p->buffers, f->p->n_buffers);
     *b = (struct buffer){.value = value,
         .dtype = FX_F32,
         .is_split = true,
+        .is_halved = x->is_halved,
+        .k = k,
+        .n_mn = x->is_halved ? fuse_halved_labels(f->g, x, s) : 0,
         .why = arena_printf(&f->g->cx->arena,
-            "%s is multiplied in parts, three bf16 an element, which tensor cores take",
-            ir_quote(f->g, value)),
+            "%s is multiplied in parts, %s an element, which tensor cores take",
+            ir_quote(f->g, value), x->is_halved ? "two f16" : "three bf16"),
         .span = value->span,
         .n_axes = value->n_axes};
     fuse_split_order(f->g, x, s, b->axes);

@@ -78,6 +78,11 @@ bool fuse_makes_factors(const struct partition *p, const struct graph *g, const 
 #define FUSE_SPLIT "fuse.split"
 /* Whether x is, at fixed extents, faster so; whether any contraction is, and the contract leaves it open. */
 bool fuse_is_split(const struct graph *g, const struct product *x);
+/* Whether the parts of such a product are two f16, not three bf16; FUSE_HALVES: what `--with` calls it. */
+#define FUSE_HALVES "fuse.halves"
+bool fuse_is_halved(const struct graph *g, const struct product *x);
+/* How many labels of m or n stand beside that of k where factor s may be stored so; else 0. */
+int fuse_halved_labels(const struct graph *g, const struct product *x, int s);
 bool fuse_has_split(const struct graph *g);
 /* Makes x, whose factors are stored as f8, read them as such, where the kernel licenses partial sums of fewer bits;
  * else false. */

@@ -296,6 +296,7 @@ void fuse_place_operands(struct fuser *f, struct product *x) {
     *x = fuse_product(f->g, x->sum);
     if (f->splits) fuse_narrow(f->g, x);
     x->is_split = f->splits && fuse_is_split(f->g, x);
+    x->is_halved = x->is_split && fuse_is_halved(f->g, x);
     for (int s = 0; s < 2; s++) fuse_place_factor(f, x, s);
     for (int s = 0; s < 2; s++)
         if (x->buffer[1 - s] >= 0 && is_scattered(f->g, x, s))
@@ -342,8 +343,9 @@ static bool has_same_sides(const struct product *h, struct product *x) {
 
 /* Whether one engine multiplies both: of floats the sums are all licensed to round to tf32, or none is. */
 static bool has_same_engine(const struct product *h, const struct product *x) {
-    return h->sum->dtype == x->sum->dtype && h->is_split == x->is_split && h->dtype[0] == x->dtype[0] &&
-           h->dtype[1] == x->dtype[1] && (h->dtype[0] != FX_F32 || h->sum->may_tf32 == x->sum->may_tf32);
+    return h->sum->dtype == x->sum->dtype && h->is_split == x->is_split && h->is_halved == x->is_halved &&
+           h->dtype[0] == x->dtype[0] && h->dtype[1] == x->dtype[1] &&
+           (h->dtype[0] != FX_F32 || h->sum->may_tf32 == x->sum->may_tf32);
 }
 
 /* How many sums the mainloop of h may have: bytes on their way through registers, and the sums of parts, leave

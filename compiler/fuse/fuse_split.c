@@ -17,6 +17,12 @@
 static const double RATE_AS_IT_IS = 230, RATE_IN_PARTS = 520, SPLIT_BYTES = 10, SPLIT_SECONDS = 3e-6,
                     MOST_ELEMENTS = 0x1p38;
 
+/* Whether parts are two f16 where they may be (kernels/driver_halves.cuh). Not yet: a form without its powers of two
+ * was timed (docs/benchmarks.md), this one was not. Timing has to show that 4096^3, 1024x8192x8192 and 2048^3 are
+ * faster than of three bf16; then RATE_IN_PARTS, SPLIT_BYTES and the rates of split_tiles in schedule/wgmma.c are to
+ * follow it. */
+static const bool HALVES = false;
+
 /* Likewise of what tensor cores read with k contiguous alone: rates as it lies and turned, and the bytes an element of
  * a factor that take as long as turning it. 8-bit integers that lie otherwise are turned on their way to shared
  * memory. */
@@ -24,7 +30,7 @@ static const struct turning {
     double as_it_lies, turned, bytes;
 } OF_TF32 = {800, 1600, 22}, OF_8_BITS = {1100, 3800, 6};
 
-enum { STEP = 8, LEAST_EXTENT = 64 };
+enum { STEP = 8, LEAST_EXTENT = 64, MOST_ROWS = 1 << 30 };
 
 /* Moves the axis at place i to the end. */
 static void move_last(int *axes, int n, int i) {
@@ -80,6 +86,30 @@ bool fuse_is_split(const struct graph *g, const struct product *x) {
     if (list_has(g->with, FUSE_SPLIT)) return true;
     return k >= LEAST_EXTENT &&
            flops / (RATE_AS_IT_IS * all) > flops / (RATE_IN_PARTS * all) + bytes / m->copied + SPLIT_SECONDS;
+}
+
+/* Of an input as it lies, whose labels are those of batches, then k and all of m or n, in either order. */
+int fuse_halved_labels(const struct graph *g, const struct product *x, int s) {
+    const struct node *v = x->factor[s];
+    const int k = x->sum->reduced[0];
+    int axes[MAX_AXES], n = 0;
+    if (v->kind != N_INPUT || !node_has_axis(v, k) || !fuse_split_order(g, x, s, axes)) return 0;
+    const struct param *p = &g->kernel->params[v->param];
+    if (p->dtype != FX_F32 || p->packed.factor || p->is_strided || p->n_axes != v->n_axes) return 0;
+    if (memcmp(axes, p->axes, (size_t)p->n_axes * sizeof *axes) != 0) return 0; /* it would be turned */
+    const struct tensor t = tensor_of_param(g, v->param);
+    for (int i = 0; i < t.n_axes; i++) n += t.axes[i] != k && !node_has_axis(x->factor[1 - s], t.axes[i]);
+    for (int i = 0; i < t.n_axes - 1 - n; i++)
+        if (t.axes[i] == k || !node_has_axis(x->factor[1 - s], t.axes[i])) return 0;
+    const int at = tensor_axis(&t, k);
+    const double of_k = nominal_extent(g, k), of_mn = nominal_size(g, t.axes + t.n_axes - 1 - n, n + 1) / of_k;
+    if (at < 0 || of_k > MOST_ROWS || of_mn > MOST_ROWS) return 0;
+    return at == t.n_axes - 1 || at == t.n_axes - 1 - n ? n : 0;
+}
+
+bool fuse_is_halved(const struct graph *g, const struct product *x) {
+    if (!HALVES && !list_has(g->with, FUSE_HALVES)) return false;
+    return x->sum->n_reduced == 1 && fuse_halved_labels(g, x, 0) && fuse_halved_labels(g, x, 1);
 }
 
 bool fuse_narrow(const struct graph *g, struct product *x) {

@@ -75,6 +75,9 @@ struct buffer {            /* a value written by one GPU kernel and read by late
     enum fx_dtype dtype;   /* as stored */
     bool is_split;         /* f32 in parts: three bf16, a plane of all elements apart. A factor of a product that
                               is_split */
+    bool is_halved;        /* likewise: two f16, and powers of two, of every 64 along label `k` for each index of n_mn
+                              labels beside it; all of these are last */
+    int k, n_mn;
     bool is_early;         /* an operation that its readers load, too, where they might compute it again */
     int n_axes;
     int axes[MAX_AXES];    /* storage order, row-major */
@@ -96,6 +99,7 @@ struct product {           /* a contraction that a mainloop adds up */
     enum fx_dtype dtype[2]; /* in which each is multiplied: one, but for 8-bit integers */
     bool is_rounded[2];     /* which has more digits than that: the other, stored so, licenses the rounding */
     bool is_split; /* of f32: both are stored in parts, whose products are added up */
+    bool is_halved; /* likewise: as two f16 */
 };
 
 struct group {             /* one GPU kernel */
@@ -241,7 +245,10 @@ struct axis_set { /* what a store runs over */
 struct axis_set store_space(const struct graph *g, const struct node *value, int param);
 /* The buffer of p holding value as dtype, or -1; in parts. */
 int find_buffer(const struct partition *p, const struct node *value, enum fx_dtype dtype);
-int find_split_buffer(const struct partition *p, const struct node *value);
+/* Likewise in parts, as two f16 with powers of two along k where it is halved. */
+int find_split_buffer(const struct partition *p, const struct node *value, bool is_halved, int k);
+/* Whether group r writes such a buffer. */
+bool group_halves(const struct partition *p, const struct group *r);
 /* Whether store s of row program r is over the elements of rows, not over rows. */
 bool row_stores_elements(
     const struct graph *g, const struct partition *p, const struct group *r, const struct store *s);

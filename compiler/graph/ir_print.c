@@ -110,7 +110,7 @@ static void print_partition(struct buf *out, const struct graph *g, const struct
     buf_printf(out, "  partition %s: %d kernel%s\n", p->name, p->n_groups, p->n_groups == 1 ? "" : "s");
     for (int b = 0; b < p->n_buffers; b++) {
         buf_printf(out, "    buffer %d = %%%d as %s%s", b, p->buffers[b].value->id, fx_dtype_name(p->buffers[b].dtype),
-            p->buffers[b].is_split ? " in parts" : "");
+            p->buffers[b].is_halved ? " in two parts" : p->buffers[b].is_split ? " in parts" : "");
         print_axes(out, g, p->buffers[b].axes, p->buffers[b].n_axes);
         buf_printf(out, ": %s\n", p->buffers[b].why);
     }

@@ -181,10 +181,18 @@ int node_buffer(const struct partition *p, const struct node *n) {
     return -1;
 }
 
-int find_split_buffer(const struct partition *p, const struct node *value) {
-    for (int i = 0; i < p->n_buffers; i++)
-        if (p->buffers[i].value == value && p->buffers[i].is_split) return i;
+int find_split_buffer(const struct partition *p, const struct node *value, bool is_halved, int k) {
+    for (int i = 0; i < p->n_buffers; i++) {
+        const struct buffer *b = &p->buffers[i];
+        if (b->value == value && b->is_split && b->is_halved == is_halved && (!is_halved || b->k == k)) return i;
+    }
     return -1;
+}
+
+bool group_halves(const struct partition *p, const struct group *r) {
+    for (int s = 0; s < r->n_stores; s++)
+        if (r->stores[s].buffer >= 0 && p->buffers[r->stores[s].buffer].is_halved) return true;
+    return false;
 }
 
 bool row_stores_elements(

@@ -20,8 +20,13 @@ struct tensor tensor_of_param(const struct graph *g, int param) {
 
 struct tensor tensor_of_buffer(const struct graph *g, const struct partition *p, int buffer) {
     const struct buffer *b = &p->buffers[buffer];
-    struct tensor t = {
-        .param = -1, .buffer = buffer, .dtype = b->is_split ? FX_BF16 : b->dtype, .is_split = b->is_split};
+    struct tensor t = {.param = -1,
+        .buffer = buffer,
+        .dtype = b->is_halved ? FX_F16 : b->is_split ? FX_BF16 : b->dtype,
+        .is_split = b->is_split,
+        .is_halved = b->is_halved,
+        .k = b->k,
+        .n_mn = b->n_mn};
     set_axes(g, &t, b->axes, b->n_axes);
     return t;
 }
@@ -385,4 +390,21 @@ double tensor_bytes(const struct graph *g, const struct tensor *t) {
     return nominal_size(g, t->axes, t->n_axes) * tensor_bits(t) / 8;
 }
 
-int tensor_bits(const struct tensor *t) { return fx_dtype_bits(t->dtype) * (t->is_split ? SPLIT_PARTS : 1); }
+int tensor_bits(const struct tensor *t) {
+    return fx_dtype_bits(t->dtype) * (t->is_halved ? HALVED_PARTS : t->is_split ? SPLIT_PARTS : 1);
+}
+
+struct halved tensor_halved(const struct graph *g, const struct tensor *t) {
+    const bool is_k_last = t->axes[t->n_axes - 1] == t->k;
+    const int n_batch = t->n_axes - 1 - t->n_mn;
+    return (struct halved){.is_k_last = is_k_last,
+        .k = g->kernel->axes[t->k].extent,
+        .mn = (int64_t)nominal_size(g, t->axes + n_batch + !is_k_last, t->n_mn),
+        .batch = (int64_t)nominal_size(g, t->axes, n_batch)};
+}
+
+int64_t halved_bytes(const struct halved *h) {
+    enum { BLOCK = 64, ROWS = 128, ELEMENT = 2 * 2 + 4, POWER = 4 };
+    const int64_t blocks = h->batch * ((h->k + BLOCK - 1) / BLOCK), rows = (h->mn + ROWS - 1) / ROWS * ROWS;
+    return h->batch * h->mn * h->k * ELEMENT + blocks * (rows * POWER + rows / BLOCK);
+}

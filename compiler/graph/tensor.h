@@ -16,6 +16,8 @@ struct tensor {        /* a parameter or a buffer as memory: row-major over its 
                         1 */
     enum fx_dtype dtype;
     bool is_split; /* a buffer of f32 in parts: dtype is that of a part */
+    bool is_halved; /* likewise of two f16: its last axes are label k and n_mn labels of m or n, in either order */
+    int k, n_mn;
     int n_axes;
     int axes[MAX_AXES];
     const struct view *view; /* of an operand: the stride of every axis and where it begins (operand.h); else NULL */
@@ -82,7 +84,15 @@ int find_label(const struct axis_list *l, int axis); /* position or -1 */
 double nominal_extent(const struct graph *g, int axis);
 double nominal_size(const struct graph *g, const int *axes, int n);
 double tensor_bytes(const struct graph *g, const struct tensor *t);
-enum { SPLIT_PARTS = 3 };
+enum { SPLIT_PARTS = 3, HALVED_PARTS = 2 };
+/* Of one that is halved: the numbers that fx_halves of kernels/driver_halves.cuh has; what all of it takes in memory.
+ */
+struct halved {
+    int64_t batch, mn, k;
+    bool is_k_last;
+};
+struct halved tensor_halved(const struct graph *g, const struct tensor *t);
+int64_t halved_bytes(const struct halved *h);
 /* Bits that an element takes in memory, in all its parts. */
 int tensor_bits(const struct tensor *t);
 

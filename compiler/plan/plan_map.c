@@ -84,7 +84,7 @@ static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c,
     }
     if (t->is_split) {
         struct terms parts = {.a = a}, apart = {.a = a};
-        terms_constant(&parts, SPLIT_PARTS);
+        terms_constant(&parts, t->is_halved ? HALVED_PARTS : SPLIT_PARTS);
         terms_size(&apart, k, t->axes, t->n_axes);
         out.extents[out.rank] = terms_done(&parts);
         out.strides[out.rank] = terms_done(&apart);

@@ -46,7 +46,8 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
     int n_accumulators, into[MAX_SUMS]; /* how many the sums have; which of them each is added to (merge.c) */
     bool has_ragged;     /* some segments are ragged, not all */
     enum fx_dtype a_dtype, b_dtype; /* of all A, of all B: one, but for 8-bit integers */
-    bool is_split;       /* all operands are f32 stored in parts */
+    bool is_split;       /* all operands are f32 stored in parts, */
+    bool is_halved;      /* as two f16 */
     bool has_windows;    /* operands that are windows are taken for that, not as views of what they read */
     bool is_scaled;      /* all operands are f8 tensors with scales, which are applied to products of blocks of k where
                             tensor maps bring the tensors; a_dtype and b_dtype are those of the scaled factors */

@@ -284,6 +284,18 @@ static bool has_mn_major(const struct gemm_shape *shape) {
     return e->a.layout == LAYOUT_MN_MAJOR || e->b[0].layout == LAYOUT_MN_MAJOR;
 }
 
+/* Whether rows and columns are those for which the operands have powers of two, none of them among the batches. */
+static bool has_whole_matrices(const struct graph *g, const struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++)
+        for (int j = -1; j < shape->segments[i].n_sums; j++) {
+            const struct axis_list *mn = j < 0 ? &shape->m : &shape->n;
+            const struct operand *o = j < 0 ? &shape->segments[i].a : &shape->segments[i].b[j];
+            if (!o->tensor.is_halved || tensor_halved(g, &o->tensor).mn != (int64_t)nominal_size(g, mn->axes, mn->n))
+                return false;
+        }
+    return true;
+}
+
 static bool takes(const struct graph *g, const struct scheduled *s, const char **why_not) {
     const struct gemm_shape *shape = &s->gemm;
     struct node **shared;
@@ -299,6 +311,8 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
                false;
     if (shape->is_split && (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)))
         return *why_not = "its epilogue reduces runs of elements", false;
+    if (shape->is_halved && !has_whole_matrices(g, shape))
+        return *why_not = "rows of an operand of two f16 stand in several batches", false;
     if (is_tf32 && !shape->is_split && gemm_has_mn_major(shape))
         return *why_not = "it takes tf32 with k contiguous alone", false;
     if (shape->is_scaled && !shape->segments[0].by_maps) return *why_not = "a scaled factor is no tensor", false;
@@ -490,7 +504,8 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .suffix = suffix(g, e, stores_any),
         .engine = engine(g, s, e, b_tiles, stages, beside, chunk, slabs, staged, stores_any),
         .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %s%s",
-            is_split            ? "f32 in parts "
+            s->gemm.is_halved   ? "f32 as two f16 "
+            : is_split          ? "f32 in parts "
             : is_tf32           ? "tf32 "
             : s->gemm.is_scaled ? "scaled f8 "
             : is_f8             ? "f8 "

@@ -1,0 +1,389 @@
+/* The contraction driver of sm_90a for f32 stored as two f16: a problem as for driver_split.cuh, whose operands are of type fx_halves. Of 64 k of a row of A, or of a column of B, a power of two
+   brings the largest below 2^15; what that makes of x is x0 + x1 / 2^11, each the f16 nearest to what is left. Of x y it adds up x0 y0, x0 y1, x1 y0 and x1 y1. Tensor cores cut off low bits of
+   what they add to: so the products of 64 k are added up apart from the sums, x0 y0 in registers of their own, the others from the least on, and then added to the sums as f32 are, times both powers.
+   Where two f16 do not do, flags of blocks of 64 x 64 of either operand say so (fx_halves_exact). A consumer then adds up that block of k by multiply-adds in order of k, as f32 are: infinities,
+   NaN, subnormal numbers and what lies near either end of the range give what f32 gives.
+   A stage holds one part of A's rows and of the columns of every B, 64 k of each, in boxes of 64 x 64; two stages in a row, the second part first, are a block of k.
+   Two consumers take turns as in driver_split.cuh.
+   Grid, barriers: as in driver_wgmma.cuh.
+   Invariant: as there. An operand is the whole of what is stored, matrices whose k and m or n lie contiguous, in either order. Of finite operands a sum is within 2^-22 of its
+   magnitudes, and the rounding of every 64 k, of the true one; sums of integers of up to 23 bits are exact where their magnitudes add up to no more than 2^23. */
+
+// FX_HALVES_SPECIAL, FX_HALVES_WIDE, FX_HALVES_UNEVEN: of 64 x 64 elements: of some row (column) the largest lies outside 2^-80 to 2^58; some that is not 0 lies below 2^-27 of its row's largest; some below 2^-20 of it, 0 too
+enum { FX_HALVES_SPECIAL = 1, FX_HALVES_WIDE = 2, FX_HALVES_UNEVEN = 4 };
+
+// fx_halves_exact: whether 64 k of operands with such flags are added up as f32
+// What is WIDE has an error of 2^-50 of the largest, which matters to sums alone whose other factors are small, or 0, where the largest stands. Powers of two that are not SPECIAL bring no total out of the range of f32.
+FX_DEVICE bool fx_halves_exact(int a, int b) { return ((a | b) & FX_HALVES_SPECIAL) || (a & FX_HALVES_WIDE && b & FX_HALVES_UNEVEN) || (b & FX_HALVES_WIDE && a & FX_HALVES_UNEVEN); }
+
+// fx_halves: an f32 of BATCH matrices of R rows (columns) by K, stored as two f16, each in a plane of all elements. Behind them stand, where flags are SPECIAL or WIDE, the f32 as they are; for every
+// 64 k a power of two of each row, of zeros for as many as make up 128; the flags
+template <long long BATCH_, int R_, int K_, bool IS_K_LAST_>
+struct fx_halves {
+  static constexpr long long BATCH = BATCH_;
+  static constexpr int R = R_, K = K_;
+  static constexpr bool IS_K_LAST = IS_K_LAST_;
+  static constexpr int BLOCKS = (K + 63) / 64, ROWS = (R + 127) / 128 * 128, ROOM = ROWS / 64;
+  static constexpr long long N = BATCH * R * K, POWERS_AT = 8 * N, FLAGS_AT = POWERS_AT + 4 * BATCH * BLOCKS * ROWS;
+
+  unsigned short bits;  // of the first f16; those of the second lie N elements on
+
+  static FX_DEVICE long long element(long long batch, int mn, int k) { return IS_K_LAST ? (batch * R + mn) * K + k : (batch * K + k) * R + mn; }
+  static FX_DEVICE long long power(long long batch, int mn, int block) { return (batch * BLOCKS + block) * ROWS + mn; }
+  static FX_DEVICE long long flag(long long batch, int mn, int block) { return (batch * BLOCKS + block) * ROOM + mn / 64; }
+  FX_DEVICE float *whole() { return (float *)((char *)this + 4 * N); }
+  FX_DEVICE const float *whole() const { return (const float *)((const char *)this + 4 * N); }
+  FX_DEVICE float *powers() { return (float *)((char *)this + POWERS_AT); }
+  FX_DEVICE const float *powers() const { return (const float *)((const char *)this + POWERS_AT); }
+  FX_DEVICE unsigned char *flags() { return (unsigned char *)this + FLAGS_AT; }
+  FX_DEVICE const unsigned char *flags() const { return (const unsigned char *)this + FLAGS_AT; }
+  // Of N_ROWS rows from one on, a multiple of 64.
+  template <int N_ROWS>
+  FX_DEVICE int flags_of(long long batch, int mn, int block) const {
+    int all = 0;
+#pragma unroll
+    for (int i = 0; i < N_ROWS / 64; ++i) all |= flags()[flag(batch, mn + i * 64, block)];
+    return all;
+  }
+  // The f32 of an element; 0 outside.
+  FX_DEVICE float value(long long batch, int mn, int k) const {
+    if (mn >= R || k >= K) return 0;
+    const long long e = element(batch, mn, k);
+    if (flags()[flag(batch, mn, k / 64)] & (FX_HALVES_SPECIAL | FX_HALVES_WIDE)) return whole()[e];
+    return (fx_f16_to_f32(this[e].bits) + fx_f16_to_f32(this[N + e].bits) * 0x1p-11f) * powers()[power(batch, mn, k / 64)];
+  }
+};
+
+// fx_halve: writes an operand as two f16: 256 threads take tiles of 64 x 64, with 8 of the side that is not contiguous and a pair of the other one each; PROBLEM: where from, and to
+template <class PROBLEM>
+FX_DEVICE void fx_halve(const PROBLEM &p) {
+  typedef typename PROBLEM::halves halves;
+  constexpr bool IS_K_LAST = halves::IS_K_LAST;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const unsigned largest = fx_shared(fx_smem()), flags = largest + 8 * 64 * 4;
+  const float *from = p.from();
+  halves *to = p.to();
+  for (long long tile = blockIdx.x; tile < halves::BATCH * halves::BLOCKS * halves::ROOM; tile += gridDim.x) {
+    const int block = (int)(tile % halves::BLOCKS), mn = (int)(tile / halves::BLOCKS % halves::ROOM) * 64 + (IS_K_LAST ? warp * 8 : lane * 2);
+    const int k = block * 64 + (IS_K_LAST ? lane * 2 : warp * 8);
+    const long long batch = tile / (halves::BLOCKS * halves::ROOM);
+    float x[8][2];
+    unsigned most[8][2];  // the largest of a row, as bits: more than those of infinity where it is a NaN
+    bool is_inside[8][2];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        const int at_mn = mn + (IS_K_LAST ? i : j), at_k = k + (IS_K_LAST ? j : i);
+        is_inside[i][j] = at_mn < halves::R && at_k < halves::K;
+        x[i][j] = is_inside[i][j] ? from[halves::element(batch, at_mn, at_k)] : 0.0f;
+        most[i][j] = fx_bits(x[i][j]) & 0x7fffffff;
+      }
+    }
+    if constexpr (IS_K_LAST) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        most[i][0] = max(most[i][0], most[i][1]);
+#pragma unroll
+        for (int mask = 1; mask < 32; mask *= 2) most[i][0] = max(most[i][0], fx_shuffle_xor(most[i][0], mask));
+        most[i][1] = most[i][0];
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+#pragma unroll
+        for (int i = 1; i < 8; ++i) most[0][j] = max(most[0][j], most[i][j]);
+        fx_shared_put1(largest + (warp * 64 + lane * 2 + j) * 4, most[0][j]);
+      }
+      fx_barrier();
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        unsigned all = 0;
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+          int other[1];
+          fx_shared_get<1>(other, largest + (i * 64 + lane * 2 + j) * 4);
+          all = max(all, (unsigned)other[0]);
+        }
+#pragma unroll
+        for (int i = 0; i < 8; ++i) most[i][j] = all;
+      }
+    }
+    int of_thread = 0;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      float up[2];
+      unsigned words[2][1];
+      long long e = 0;
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        const int largest_exponent = (int)(most[i][j] >> 23), exponent = (int)(fx_bits(x[i][j]) >> 23 & 255);
+        const bool is_zero = most[i][j] == 0, is_special = !is_zero && (largest_exponent < 127 - 80 || largest_exponent >= 127 + 58);
+        const int of_power = is_zero || is_special ? 127 : largest_exponent;
+        if (is_special) of_thread |= FX_HALVES_SPECIAL;
+        if (x[i][j] != 0.0f && exponent < largest_exponent - 27) of_thread |= FX_HALVES_WIDE;
+        if (is_inside[i][j] && !is_zero && exponent < largest_exponent - 20) of_thread |= FX_HALVES_UNEVEN;
+        up[j] = fx_from_bits((unsigned)(268 - of_power) << 23);
+        if (IS_K_LAST ? lane == 0 && j == 0 : warp == 0 && i == 0) to->powers()[halves::power(batch, mn + (IS_K_LAST ? i : j), block)] = fx_from_bits((unsigned)(of_power - 14) << 23);
+      }
+      const float lo = x[i][0] * up[0], hi = x[i][1] * up[1];
+      words[0][0] = fx_pack_f16(lo, hi);
+      words[1][0] = fx_pack_f16((lo - fx_f16_to_f32((unsigned short)words[0][0])) * 0x1p11f, (hi - fx_f16_to_f32((unsigned short)(words[0][0] >> 16))) * 0x1p11f);
+      e = halves::element(batch, mn + (IS_K_LAST ? i : 0), k + (IS_K_LAST ? 0 : i));
+      if (is_inside[i][0]) {  // and so is the other one of the pair
+        fx_store_words(to + e, words[0]);
+        fx_store_words(to + halves::N + e, words[1]);
+      }
+    }
+    const int of_warp = (fx_ballot(of_thread & FX_HALVES_SPECIAL) ? FX_HALVES_SPECIAL : 0) | (fx_ballot(of_thread & FX_HALVES_WIDE) ? FX_HALVES_WIDE : 0) |
+                        (fx_ballot(of_thread & FX_HALVES_UNEVEN) ? FX_HALVES_UNEVEN : 0);
+    if (lane == 0) fx_shared_put1(flags + warp * 4, (unsigned)of_warp);
+    fx_barrier();
+    int all = 0;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      int other[1];
+      fx_shared_get<1>(other, flags + i * 4);
+      all |= other[0];
+    }
+    if (threadIdx.x == 0) to->flags()[halves::flag(batch, mn, block)] = (unsigned char)all;
+    if (all & (FX_HALVES_SPECIAL | FX_HALVES_WIDE)) {
+#pragma unroll
+      for (int i = 0; i < 16; ++i)
+        if (is_inside[i / 2][i % 2]) to->whole()[halves::element(batch, mn + (IS_K_LAST ? i / 2 : i % 2), k + (IS_K_LAST ? i % 2 : i / 2))] = x[i / 2][i % 2];
+    }
+    fx_barrier();  // all have read what the next tile writes
+  }
+}
+
+// fx_halves_producer: the mainloop as the producer runs it: either part of every block of k of a tile into the next stage
+template <class ENGINE>
+struct fx_halves_producer {
+  fx_wgmma_ring<ENGINE> &ring;  // of the block
+  const fx_tile &at;            // the tile
+  const fx_tensor_map *map;     // of the segment's first operand
+
+  template <class SEGMENT, int J, class PROBLEM>
+  FX_DEVICE void load_b(const PROBLEM &p, int part, int k) {
+    if constexpr (J < SEGMENT::SUMS) {
+      fx_split_load<ENGINE::BN, typename SEGMENT::template b<J>>(p, map + 1 + J, ring.address() + ENGINE::A_BYTES + J * ENGINE::B_BYTES, ring.full(), part, J, at.batch, 0, at.n, k);
+      load_b<SEGMENT, J + 1>(p, part, k);
+    }
+  }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    const int k_end = SEGMENT::k(p);
+#pragma unroll 1
+    for (int k = 0; k < k_end; k += ENGINE::BK) {
+#pragma unroll 1
+      for (int part = 1; part >= 0; --part) {
+        fx_mbarrier_wait(ring.empty(), ring.parity ^ 1);
+        fx_mbarrier_expect(ring.full(), ENGINE::A_BYTES + SEGMENT::SUMS * ENGINE::B_BYTES);
+        fx_split_load<ENGINE::BM, typename SEGMENT::a>(p, map, ring.address(), ring.full(), part, 0, at.batch, 0, at.m, k);
+        load_b<SEGMENT, 0>(p, part, k);
+        ring.next();
+      }
+    }
+    map += 1 + SEGMENT::SUMS;
+  }
+  FX_DEVICE void next_segment() {}
+};
+
+// fx_halves_place: an operand of a tile: where it is stored, which of the matrices it is, its first row or column
+template <class HALVES>
+struct fx_halves_place {
+  const HALVES *base;
+  long long batch;
+  int mn;
+};
+
+// fx_halves_consumer: the mainloop as a consumer runs it
+template <class ENGINE, int SUMS>
+struct fx_halves_consumer {
+  fx_wgmma_sums<ENGINE> &acc;                                           // the sums
+  float (&first)[SUMS][ENGINE::BN / 2], (&rest)[SUMS][ENGINE::BN / 2];  // of a block: of the first parts; of the others, times 2^11
+  fx_wgmma_ring<ENGINE> &ring;                                          // of the block
+  int consumer;                                                         // 0 or 1
+  const fx_tile &at;                                                    // the tile
+
+  template <class OPERAND, class PROBLEM>
+  FX_DEVICE auto place(const PROBLEM &p, int j, int mn) const {
+    typedef typename OPERAND::halves halves;
+    const halves *base = OPERAND::base(p, j), *first = OPERAND::at(p, j, at.batch, 0);
+    return fx_halves_place<halves>{base, (first - base) / ((long long)halves::R * halves::K), mn};
+  }
+  template <class SEGMENT, class PROBLEM>
+  FX_DEVICE auto place_a(const PROBLEM &p) const {
+    return place<typename SEGMENT::a>(p, 0, at.m + consumer * 64);
+  }
+  template <class SEGMENT, int J, class PROBLEM>
+  FX_DEVICE auto place_b(const PROBLEM &p) const {
+    return place<typename SEGMENT::template b<J>>(p, J, at.n);
+  }
+  template <class SEGMENT, int J, class PROBLEM>
+  FX_DEVICE int flags_of_b(const PROBLEM &p, int block) const {
+    if constexpr (J < SEGMENT::SUMS) {
+      const auto b = place_b<SEGMENT, J>(p);
+      return b.base->template flags_of<ENGINE::BN>(b.batch, b.mn, block) | flags_of_b<SEGMENT, J + 1>(p, block);
+    } else {
+      return 0;
+    }
+  }
+  template <class SEGMENT, class PROBLEM>
+  FX_DEVICE bool is_exact(const PROBLEM &p, int block) const {
+    const auto a = place_a<SEGMENT>(p);
+    return fx_halves_exact(a.base->template flags_of<64>(a.batch, a.mn, block), flags_of_b<SEGMENT, 0>(p, block));
+  }
+  // Starts the products of a part of A and one of every B; begins: they are the first of `to`.
+  template <class SEGMENT>
+  FX_DEVICE void multiply(float (&to)[SUMS][ENGINE::BN / 2], unsigned a_stage, unsigned b_stage, bool begins) {
+    constexpr int A = SEGMENT::a::LAYOUT, B = SEGMENT::template b<0>::LAYOUT;
+    const unsigned long long a = fx_wgmma_operand<A>::at(a_stage + consumer * 8192);
+#pragma unroll
+    for (int j = 0; j < SEGMENT::SUMS; ++j) {
+      const unsigned long long b = fx_wgmma_operand<B>::at(b_stage + ENGINE::A_BYTES + j * ENGINE::B_BYTES);
+#pragma unroll
+      for (int step = 0; step < ENGINE::BK / 16; ++step)
+        ENGINE::columns::template multiply<false, A == FX_MN_MAJOR, B == FX_MN_MAJOR, false>(
+            to[j], a + step * (fx_wgmma_operand<A>::STEP >> 4), b + step * (fx_wgmma_operand<B>::STEP >> 4), step > 0 || !begins);
+    }
+  }
+  template <class SEGMENT>
+  FX_DEVICE void scale(float (&of)[SUMS][ENGINE::BN / 2], float even, float odd) {
+#pragma unroll
+    for (int j = 0; j < SEGMENT::SUMS; ++j) {
+#pragma unroll
+      for (int i = 0; i < ENGINE::BN / 2; ++i) of[j][i] *= i / 2 % 2 ? odd : even;
+    }
+  }
+  FX_DEVICE void give_back(int stage) {
+    if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(stage));
+  }
+  // Adds the totals of a block to its sums: the first parts' have the powers of rows already; power: those, by row of a thread.
+  template <class SEGMENT, int J, class PROBLEM>
+  FX_DEVICE void total(const PROBLEM &p, int block, const float (&power)[2]) {
+    if constexpr (J < SEGMENT::SUMS) {
+      const auto b = place_b<SEGMENT, J>(p);
+      const float *powers = b.base->powers() + (b.base->power(b.batch, b.mn, block) + threadIdx.x % 4 * 2);
+#pragma unroll
+      for (int i = 0; i < ENGINE::BN / 8; ++i) {
+        unsigned of_columns[2];
+        fx_load_words(of_columns, powers + i * 8);
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          acc.of[SEGMENT::sum(J)][0][i * 4 + e] += (first[J][i * 4 + e] + rest[J][i * 4 + e] * (power[e / 2] * 0x1p-11f)) * fx_from_bits(of_columns[e % 2]);
+      }
+      total<SEGMENT, J + 1>(p, block, power);
+    }
+  }
+  // Adds 64 k to its sums by multiply-adds.
+  template <class SEGMENT, int J, class PROBLEM>
+  FX_DEVICE void add_exact(const PROBLEM &p, int block) {
+    if constexpr (J < SEGMENT::SUMS) {
+      const auto a = place_a<SEGMENT>(p);
+      const auto b = place_b<SEGMENT, J>(p);
+      const int row = a.mn + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4, column = b.mn + threadIdx.x % 4 * 2;
+      const int k_end = min((block + 1) * ENGINE::BK, SEGMENT::k(p));
+#pragma unroll 1
+      for (int k = block * ENGINE::BK; k < k_end; ++k) {
+        const float x[2] = {a.base->value(a.batch, row, k), a.base->value(a.batch, row + 8, k)};
+#pragma unroll
+        for (int i = 0; i < ENGINE::BN / 4; ++i) {
+          const float y = b.base->value(b.batch, column + i / 2 * 8 + i % 2, k);
+#pragma unroll
+          for (int r = 0; r < 2; ++r) {
+            float &sum = acc.of[SEGMENT::sum(J)][0][i / 2 * 4 + r * 2 + i % 2];
+            sum = fmaf(x[r], y, sum);
+          }
+        }
+      }
+      add_exact<SEGMENT, J + 1>(p, block);
+    }
+  }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    const int blocks = (SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK;
+    bool is_next_exact = is_exact<SEGMENT>(p, 0);
+#pragma unroll 1
+    for (int block = 0; block < blocks; ++block) {
+      const bool exact = fx_ballot(is_next_exact) != 0;  // as all threads have it, which the compiler then knows
+      int stages[2];
+      unsigned from[2];  // by part
+#pragma unroll
+      for (int i = 1; i >= 0; --i) {
+        stages[i] = ring.stage, from[i] = ring.address();
+        fx_mbarrier_wait(ring.full(), ring.parity);
+        ring.next();
+      }
+      fx_named_barrier(1 + consumer, 256);  // the other one has started its products
+      if (exact) {
+        fx_named_arrive(2 - consumer, 256);
+        add_exact<SEGMENT, 0>(p, block);
+        give_back(stages[1]);
+        give_back(stages[0]);
+        is_next_exact = block + 1 < blocks && is_exact<SEGMENT>(p, block + 1);
+        continue;
+      }
+      fx_wgmma_begin();
+      multiply<SEGMENT>(rest, from[1], from[1], true);
+      fx_wgmma_commit();
+      fx_wgmma_begin();
+      multiply<SEGMENT>(first, from[0], from[0], true);
+      fx_wgmma_commit();
+      fx_named_arrive(2 - consumer, 256);
+      is_next_exact = block + 1 < blocks && is_exact<SEGMENT>(p, block + 1);
+      const auto a = place_a<SEGMENT>(p);
+      const float *powers = a.base->powers() + (a.base->power(a.batch, a.mn, block) + (threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4));
+      const float power[2] = {powers[0], powers[8]};
+      fx_wgmma_wait<1>();
+      scale<SEGMENT>(rest, 0x1p-11f, 0x1p-11f);
+      fx_wgmma_begin();
+      multiply<SEGMENT>(rest, from[0], from[1], false);
+      multiply<SEGMENT>(rest, from[1], from[0], false);
+      fx_wgmma_commit();
+      fx_wgmma_wait<1>();
+      scale<SEGMENT>(first, power[0], power[1]);
+      fx_wgmma_wait<0>();
+      give_back(stages[1]);
+      give_back(stages[0]);
+      total<SEGMENT, 0>(p, block, power);
+    }
+  }
+  FX_DEVICE void next_segment() {}
+};
+
+// fx_gemm_halves: computes this block's tile and those a whole grid on, of all `batches`; tiles are fewer than 2**31
+template <class ENGINE, class PROBLEM>
+FX_DEVICE void fx_gemm_halves(const PROBLEM &p, const fx_tensor_map *maps, long long batches) {
+  constexpr int SUMS = PROBLEM::SUMS, CONSUMERS = ENGINE::CONSUMERS;
+  const unsigned stages = fx_shared(fx_smem()), staging = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
+  const unsigned barriers = staging + CONSUMERS * 4 * ENGINE::STAGING_BYTES;
+  const unsigned tiles = fx_count_tiles<ENGINE>(p, batches);
+  const int group = threadIdx.x / 128;
+  fx_wgmma_ring<ENGINE> ring = {stages, barriers, 0, 0};
+  if (threadIdx.x == 0) ring.begin(1, 4 * CONSUMERS);
+  fx_wgmma_start(maps);
+
+  if (group == 0) {
+    fx_wgmma_produce<ENGINE, fx_halves_producer<ENGINE>>(p, maps, tiles, ring);
+    return;
+  }
+
+  fx_take_registers<ENGINE::CONSUMER_REGISTERS>();
+  const int consumer = group - 1, warp = threadIdx.x / 32 % 4;
+  if (consumer == 1) fx_named_arrive(1, 256);  // the first consumer goes first
+#pragma unroll 1
+  for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
+    const fx_tile at = fx_nth_tile<ENGINE>(p, number);
+    fx_wgmma_columns<ENGINE, PROBLEM> columns;
+    if (ENGINE::HAS_ROOM) columns.fetch(p, at.batch, at.n);
+    fx_wgmma_sums<ENGINE> acc;
+    float first[SUMS][ENGINE::BN / 2], rest[SUMS][ENGINE::BN / 2];
+#pragma unroll
+    for (int i = 0; i < SUMS * ENGINE::BN / 2; ++i) acc.of[i / (ENGINE::BN / 2)][0][i % (ENGINE::BN / 2)] = 0;
+    fx_halves_consumer<ENGINE, SUMS> mainloop = {acc, first, rest, ring, consumer, at};
+    p.accumulate(mainloop);
+    fx_wgmma_epilogue<ENGINE>(p, at, consumer * 64 + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
+  }
+  if (consumer == 0) fx_named_barrier(1, 256);  // takes what the other one arrived with last
+}

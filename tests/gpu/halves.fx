@@ -1,0 +1,91 @@
+# args: --with=fuse.split,fuse.halves --skip=split_k
+# Contractions of f32 stored as two f16, whatever it costs: in every storage order, at the edges of tiles and of blocks of k.
+kernel mm(x: f32[M=72,K=136], w: f32[K,N=88], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }
+kernel mm_nk(x: f32[M=65,K=64], w: f32[N=136,K]) -> y: f32[M,N] { y = x @[K] w }
+kernel mm_km(x: f32[K=80,M=72], w: f32[K,N=72]) -> y: f32[M,N] { y = x @[K] w }
+kernel mm_km_nk(x: f32[K=72,M=136], w: f32[N=61,K]) -> y: f32[M,N] { y = x @[K] w }
+kernel odd_k(x: f32[K=65,M=72], w: f32[K,N=80]) -> y: f32[M,N] { y = x @[K] w }
+kernel batched(x: f32[B=3,M=40,K=72], w: f32[B,K,N=24]) -> y: f32[B,M,N] { y = x @[K] w }
+kernel tall(x: f32[B=3,M=136,K=72], w: f32[B,N=200,K]) -> y: f32[B,M,N] { y = x @[K] w }
+kernel rows(x: f32[B=3,T=40,K=72], w: f32[K,N=24]) -> y: f32[B,T,N] { y = x @ w }    # rows of all B are one matrix
+kernel heads(x: f32[T=40,K=72], w: f32[K,H=3,D=24]) -> y: f32[T,H,D] { y = x @ w }
+kernel apart(x: f32[B=3,T=40,K=72], w: f32[K,N=24]) -> y: f32[T,B,N] { y = x @ w }   # rows are none, as y has them
+kernel gram(x: f32[M=72,K=136]) -> (y: f32[M,M2=M], z: f32[K,K2=K]) {
+  y = x @[K] x[M: M2]
+  z = sum[M](x * x[K: K2])
+}
+kernel twice(x: f32[M=72,K=72], w: f32[K,N=72], v: f32[M,N]) -> (y: f32[M,N], z: f32[K,N]) {
+  y = x @ w                                                                           # x with powers of two along K
+  z = x @[M] v                                                                        # and along M
+}
+kernel two(x: f32[M=64,K=72], w: f32[K,N=40], v: f32[K,N]) -> y: f32[M,N] { y = silu(x @ w) * (x @ v) }
+kernel segments(x: f32[M=64,K=72], w: f32[K,N=40], u: f32[M,R=64], v: f32[R,N]) -> y: f32[M,N] { y = x @ w + 0.5 * (u @ v) }
+kernel columns(x: f32[M=72,K=64], w: f32[K,N=72]) -> (y: f32[M,N], s: f32[N]) {
+  y = x @ w
+  s = sum[M](y)
+}
+kernel mlp(x: f32[M=40,K=64], w: f32[K,H=72], v: f32[H,N=40], b: f32[H]) -> y: f32[M,N] { y = relu(x @ w + b) @ v }
+kernel constant(x: f32[M=40,K=72], w: const f32[K,N=40]) -> y: f32[M,N] { y = x @ w }
+kernel narrow(x: f32[M=64,K=64], w: f32[K,N=72]) -> y: bf16[M,N] { y = x @ w }
+
+kernel beside(x: f32[M=72,K=64], w: f32[K,N=72]) -> (y: f32[M,N], z: f32[M,K]) {      # x is read for itself, too
+  y = x @ w
+  z = x * 2
+}
+
+test beside { init: integers(-20,20) }
+test mm {}
+test mm { init: integers(-200,200) }
+test mm { x.init: integers(-8388607,8388607) w.init: integers(0,0) b.init: integers(-2,2) }
+test mm { init: uniform(0,1) }
+test mm_nk { init: integers(-200,200) }
+test mm_nk {}
+test mm_km { init: integers(-200,200) }
+test mm_km_nk { init: integers(-200,200) }
+test mm_km_nk {}
+test odd_k { init: integers(-200,200) }
+test batched { init: integers(-200,200) }
+test batched { init: uniform(0,1) }
+test tall { init: integers(-200,200) }
+test rows { init: integers(-200,200) }
+test rows {}
+test heads { init: integers(-200,200) }
+test apart { init: integers(-200,200) }
+test gram { init: integers(-200,200) }
+test twice { init: integers(-200,200) }
+test twice {}
+test two { init: integers(-2,2) }
+test two {}
+test segments { init: integers(-20,20) }
+test segments {}
+test columns { init: integers(-20,20) }
+test mlp { init: integers(-2,2) }
+test constant {}
+test narrow {}
+
+# One term a sum, whose factors have 23 and few bits; many terms of one sign.
+kernel one(x: f32[M=72,K=136], w: f32[K,N=72]) -> y: f32[M,N] { y = x @ w }
+kernel long_k(x: f32[M=64,K=4096], w: f32[K,N=64]) -> y: f32[M,N] { y = x @ w }
+test one { x.init: integers(-8388607,8388607) w.init: integers(0,1) tol: worst }
+test long_k {}
+test long_k { init: uniform(0,1) tol: worst }
+
+# Elements of a block of k far apart: on one side; on both, so that what is small there is multiplied by what is large here.
+kernel outlier(x: f32[M=72,K=136], w: f32[K,N=72]) -> y: f32[M,N] { y = x @ w }
+kernel zeros(x: f32[M=72,K=136], w: f32[K,N=72]) -> y: f32[M,N] { y = x @ w }
+test outlier { x.init: outlier(1,10000) }
+test outlier { x.init: outlier(1,1e12) }
+test outlier { x.init: outlier(1,1e12) w.init: outlier(1,1e12) }
+test zeros { x.init: integers(0,1) w.init: outlier(1,1e12) }
+
+# Infinities, NaN, subnormal numbers, and numbers next to either end of the range.
+kernel ends(x: f32[M=40,K=64], w: f32[K,N=40]) -> y: f32[M,N] { y = x @ w }
+test ends { x.init: uniform(-1e-40,1e-40) w.init: uniform(-1e30,1e30) }
+test ends { x.init: uniform(-1e-43,1e-43) w.init: uniform(1e36,1e37) }
+test ends { x.init: uniform(1e36,1e37) w.init: uniform(-1e-43,1e-43) }
+test ends { x.init: uniform(-3e-38,3e-38) w.init: uniform(-1e20,1e20) }
+test ends { x.init: uniform(-1e-17,1e-17) w.init: uniform(-1e-16,1e-16) }
+test ends { x.init: uniform(-1e-23,1e-23) w.init: uniform(-1e17,1e17) }
+test ends { x.init: uniform(-1e17,1e17) w.init: uniform(-1e9,1e9) }
+test ends { x.init: uniform(-3.4e38,3.4e38) w.init: uniform(-1e-10,1e-10) }
+test ends { x.init: 3.4028234e38 w.init: uniform(-1e-10,1e-10) }
