@@ -302,7 +302,7 @@ mutants-c-programs: $(MC)/run $(MC)/fxc $(MC_UNIT) $(MC)/cover/libfx_mutant.so $
 mutants-c: mutants-c-programs
 	@$(MC)/run --survivors tests/mutants_c/survivors.txt --jobs $$(nproc) --seed $(or $(SEED),1) --count $(or $(COUNT),400) $(if $(OF),--of '$(OF)')
 
-# Not part of test: it takes more than half an hour. OF=driver_row.cuh, or any part of a mutant's name, KERNEL=phases, SO_FAR=FILE take pieces.
+# Not part of test: it takes more than half an hour. OF=driver_row, or any part of a mutant's name, KERNEL=phases, SO_FAR=FILE take pieces.
 mutants: $(B)/tests/emu/mutants
 	@$(B)/tests/emu/mutants --survivors tests/emu/survivors.txt --jobs $$(nproc) $(if $(OF),--of '$(OF)') $(if $(KERNEL),--kernel '$(KERNEL)') $(if $(SO_FAR),--so-far '$(SO_FAR)') tests/gpu/smallest.fx tests/emu/mutants.fx
 

@@ -1,6 +1,6 @@
-/* Shared by the files of the checker: check.c (kernels), check_expr.c (expressions), check_operator.c
- * (calls of built-in names), check_call.c (fns), check_extent.c (constants, extents), check_require.c (conditions),
- * check_test.c (test and bench blocks), check_hint.c (fixes of messages about names). */
+/* Shared by the files of the checker: check.c (kernels), check_param.c (parameters), check_expr.c (expressions),
+ * check_operator.c (calls of built-in names), check_call.c (fns), check_extent.c (constants, extents), check_require.c
+ * (conditions), check_test.c (test and bench blocks), check_hint.c (fixes of messages about names). */
 #ifndef FX_CHECK_INTERNAL_H
 #define FX_CHECK_INTERNAL_H
 

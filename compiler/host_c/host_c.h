@@ -34,16 +34,21 @@ struct host_writer {
     const struct fx_resources *compiled; /* by fx_variant.number; NULL: not known */
 };
 
+/* ---- host_c_text.c ---- */
 void put_c(struct host_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The fixed text: types, with the includes above them or not; the functions called, in their order there. */
+void host_c_put_types(struct buf *out, bool includes_cuda);
+void host_c_put_functions(struct buf *out, const struct host_writer *w);
+/* The name of a function of launcher.h, which is then written into the file. */
+const char *host_c_call(struct host_writer *w, const char *function);
+/* What stands in a text between two marks, each a line; to NULL: to its end. */
+void host_c_put_part(struct buf *out, const char *text, const char *from, const char *to);
+
+/* ---- host_c_arguments.c ---- */
 /* Without the underscore that an argument ends in. */
 const char *host_c_encoded(struct arena *a, const char *name);
 /* What follows is about this kernel: its arguments are named. */
 void host_c_begin(struct host_writer *w, const struct fx_kernel *k);
-/* The fixed text: types, with the includes above them or not; the functions called, in their order there. */
-void host_c_put_types(struct buf *out, bool includes_cuda);
-void host_c_put_functions(struct buf *out, const struct host_writer *w);
-/* What stands in a text between two marks, each a line; to NULL: to its end. */
-void host_c_put_part(struct buf *out, const char *text, const char *from, const char *to);
 void host_c_put_title(struct host_writer *w, const char *name);
 /* Whether a caller gives the extent: it is open, and the spec's own. */
 bool host_c_is_given(const struct fx_extent *e);
@@ -57,11 +62,23 @@ void host_c_put_given_extents(struct host_writer *w);
 void host_c_put_given(struct host_writer *w);
 /* Of a scalar parameter. */
 const char *host_c_scalar_type(enum fx_dtype t);
+
+/* ---- host_c_kernel.c ---- */
 /* Whether e is the same at every launch. */
 bool host_c_is_known(const struct fx_expr *e);
 /* Bytes of dynamic shared memory to ask for, 0 where a kernel has them unasked; -1 where they depend on the launch. */
 int host_c_shared(const struct fx_variant *f);
-/* host_c_const.c: what depends on `const` parameters alone, computed once. Whether k has such launches. */
+/* Whether the size of the workspace depends on the device. */
+bool host_c_sizes_use_device(const struct fx_kernel *k);
+/* The rest of a function that returns the size of the workspace, and of one that launches. */
+void host_c_put_bytes(struct host_writer *w);
+void host_c_put_launch(struct host_writer *w);
+/* Likewise of functions for constants: bytes of those of partitions before `partition`; what is computed once. */
+void host_c_put_kept_bytes(struct host_writer *w);
+void host_c_put_once(struct host_writer *w);
+
+/* ---- host_c_const.c ---- */
+/* What depends on `const` parameters alone, computed once. Whether k has such launches. */
 bool host_c_has_constants(const struct fx_kernel *k);
 /* What the opening of a file says of their functions. */
 extern const char host_c_about_constants[];
@@ -77,19 +94,8 @@ void host_c_put_constants_given(struct host_writer *w, bool is_prepare);
 void host_c_put_constants_declarations(struct host_writer *w);
 /* The refusal of other tensors than the constants were computed from, whose strides are settled. */
 void host_c_put_constants_check(struct host_writer *w);
-/* host_c_kernel.c, for that: bytes of the constants of partitions before `partition`; what is computed once. */
-void host_c_put_kept_bytes(struct host_writer *w);
-void host_c_put_once(struct host_writer *w);
 
-/* Whether the size of the workspace depends on the device. */
-bool host_c_sizes_use_device(const struct fx_kernel *k);
-/* The rest of a function that returns the size of the workspace, and of one that launches. */
-void host_c_put_bytes(struct host_writer *w);
-void host_c_put_launch(struct host_writer *w);
-
-/* The name of a function of launcher.h, which is then written into the file. */
-const char *host_c_call(struct host_writer *w, const char *function);
-
+/* ---- host_c_expr.c ---- */
 /* The value of e, FX_BAD where it has none; a condition, false where it has none. */
 const char *host_c_value(struct host_writer *w, const struct fx_expr *e);
 const char *host_c_condition(struct host_writer *w, const struct fx_expr *e);
@@ -98,6 +104,7 @@ const char *host_c_conjunct(struct host_writer *w, const struct fx_expr *e);
 /* A condition on scalars, beside which `ok` turns false where there is no value. */
 const char *host_c_condition_on_scalars(struct host_writer *w, const struct fx_expr *e);
 
+/* ---- host_c.c, vendor.c ---- */
 /* A C launcher over the driver API for every kernel of the plan, and what it declares. */
 void emit_host_c(struct buf *out, const struct fx_plan *p);
 void emit_host_h(struct buf *out, const struct fx_plan *p);
