@@ -227,17 +227,43 @@ static struct fx_expr and_small(const struct fitter *f, const struct scheduled_g
     return terms_done(&x);
 }
 
+static bool is_same_expr(const struct fx_expr *a, const struct fx_expr *b) {
+    return a->n == b->n && memcmp(a->terms, b->terms, (size_t)a->n * sizeof *a->terms) == 0;
+}
+
+/* Whether form j, taken where `takes` holds, would leave nothing for another that has the same condition, and is no
+ * faster all in all at points where that is taken now. Slices of k have such conditions, which are not fitted to
+ * prices. */
+static bool takes_place_of_faster(
+    struct fitter *f, const struct choice *x, const bool *at, const struct fx_expr *takes, int j) {
+    double all = 0;
+    int like = 0;
+    for (int i = 1; i < x->n; i++)
+        if (is_same_expr(takes, &f->forms[x->forms[i]]->takes)) like = x->forms[i];
+    for (int i = 0; like && i < f->n_points; i++) {
+        if (!at[i]) continue;
+        if (x->at[i] != like) return false; /* where something else came ahead of that one */
+        all += log(f->seconds[like][i] / f->seconds[j][i]);
+    }
+    return like && all <= 0;
+}
+
 /* Puts form j ahead of what is taken, where that is faster; false where no condition says where. */
 static bool add_partition(struct fitter *f, struct choice *x, const double *nominal, int j) {
     double *gains = NEW_ARRAY(&f->cx->arena, double, f->n_points + 1);
-    bool any = false;
+    bool *at = NEW_ARRAY(&f->cx->arena, bool, f->n_points + 1), any = false;
     for (int i = 0; i < f->n_points; i++) gains[i] = fitter_gain(f, x, j, i);
     struct fitted c = fitter_fit(f, gains);
     if (f->forms[j]->graph->kernel->n_pays) c = (struct fitted){.pays = f->forms[j]->graph->kernel};
     fitter_move_limits(f, x, j, &c);
+    for (int i = 0; i < f->n_points; i++) {
+        at[i] = fitter_holds(f, &c, &f->points[i]);
+        any |= at[i] && gains[i] > log(WORTH) * weight_of(f, i);
+    }
+    const struct fx_expr takes = and_small(f, f->forms[j], fitter_expr(f, &c));
+    if (!any || takes_place_of_faster(f, x, at, &takes, j)) return false;
     for (int i = 0; i < f->n_points; i++)
-        if (fitter_holds(f, &c, &f->points[i])) any |= gains[i] > log(WORTH) * weight_of(f, i), x->at[i] = j;
-    if (!any) return false;
+        if (at[i]) x->at[i] = j;
     take_again(f, &c, gains, nominal, j);
     drop_large(f->forms[j]);
     f->forms[j]->takes = and_small(f, f->forms[j], fitter_expr(f, &c));

@@ -100,6 +100,29 @@ START_TEST(one_after_another) {
 }
 END_TEST
 
+/* No partition asks what one ahead of it asks: it would never be taken. Slices of k that go on to rows in two ways. */
+START_TEST(each_can_be_taken) {
+    fx_compilation *c = compile("kernel f(x: f32[M,K], w: f32[N,K], b: f32[N]) -> y: f32[M] with { precision: ieee } {\n"
+                                "  y = sum[N](x @ w + b)\n}", NULL, 0);
+    const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
+    int n_sliced = 0;
+    for (int i = 0; i < k->n_partitions; i++) {
+        const struct fx_expr *a = &k->partitions[i].takes;
+        for (int t = 0; t < a->n; t++)
+            if (a->terms[t].op == FX_T_EXTENT && k->extents[a->terms[t].v].is_made) {
+                n_sliced++;
+                break;
+            }
+        for (int j = 0; j < i; j++) {
+            const struct fx_expr *b = &k->partitions[j].takes;
+            ck_assert(a->n != b->n || memcmp(a->terms, b->terms, (size_t)a->n * sizeof *a->terms) != 0);
+        }
+    }
+    ck_assert_int_gt(n_sliced, 0);
+    fx_close(c);
+}
+END_TEST
+
 /* Extents that are compiled in leave one, that which they would choose. */
 START_TEST(compiled_in) {
     const struct subject *s = &subjects[_i];
@@ -237,6 +260,7 @@ int main(void) {
     TCase *t = tcase_create("plans"), *v = tcase_create("values");
     tcase_add_loop_test(t, where_which, 0, N_SUBJECTS);
     tcase_add_loop_test(t, one_after_another, 0, N_SUBJECTS);
+    tcase_add_test(t, each_can_be_taken);
     tcase_add_loop_test(t, compiled_in, 0, N_SUBJECTS);
     tcase_add_loop_test(t, contracts_hold, 0, 3);
     tcase_set_timeout(v, 240);
