@@ -166,6 +166,7 @@ struct scan { /* of an item */
     struct seen seen[1024];
     int n;
     bool behind_unroll; /* the line before was a bare #pragma unroll */
+    size_t constant;    /* within a constexpr function: how far in it begins, plus 1; else 0 */
 };
 
 static int count(struct scan *scan, const char *line, const char *rule) {
@@ -213,6 +214,17 @@ static void add_call(
     add(out, "%.*s)", (int)n, at);
 }
 
+/* Whether a line of code stands within a function that constants may be made of: one that is constexpr, of several
+ * lines. Its last line closes it as far in as it began. */
+static bool in_constant_function(struct scan *scan, const char *code) {
+    const size_t indent = strspn(code, " "), n = strlen(code);
+    const bool is_in = scan->constant > 0;
+    if (is_in && code[indent] == '}' && indent + 1 == scan->constant) scan->constant = 0;
+    if (!is_in && strstr(code, "constexpr") && strstr(code, "FX_DEVICE") && n && code[n - 1] == '{')
+        scan->constant = indent + 1;
+    return is_in;
+}
+
 /* One line, mutants within. Of generated text only what synchronises. */
 static void add_line(
     struct text *out, struct scan *scan, struct site *s, const char *line, const char *end, bool is_generated) {
@@ -223,8 +235,8 @@ static void add_line(
     snprintf(s->line, sizeof s->line, "%.*s", (int)(last - first), first);
     char code[256];
     snprintf(code, sizeof code, "%.*s", (int)(code_end - line), line);
-    bool is_constant = strstr(code, "static_assert") || strstr(code, "if constexpr") ||
-                       (strstr(code, "constexpr") && !strstr(code, "FX_DEVICE"));
+    bool is_constant = in_constant_function(scan, code) || strstr(code, "static_assert") ||
+                       strstr(code, "if constexpr") || (strstr(code, "constexpr") && !strstr(code, "FX_DEVICE"));
     bool has_relations = !is_generated && !is_constant && !strstr(code, "constexpr") &&
                          !(scan->behind_unroll && !strncmp(s->line, "for (", 5));
     for (const char *at = line; at < code_end;) {
