@@ -498,8 +498,9 @@ static struct fx_env env_of(const struct trial *t) {
 }
 
 /* What a launch would take, as the runtime chooses with what is pinned. */
-static bool list_entries(struct trial *t) {
-    const struct fx_env env = env_of(t);
+static bool list_taken(struct trial *t, const int64_t *strides) {
+    struct fx_env env = env_of(t);
+    env.strides = strides;
     const fx_prepared *p = t->prepared;
     const struct fx_partition taken = fx_get_partition(
         t->kernel, p->partition >= 0 ? p->partition : fx_choose_partition(t->kernel, &env));
@@ -513,7 +514,7 @@ static bool list_entries(struct trial *t) {
 /* One launch from memory that holds `pattern` wherever no input lies. */
 static bool launch(struct trial *t, const char *entry, unsigned char pattern) {
     struct job *j = t->job;
-    if (t->listed) return list_entries(t);
+    if (t->listed) return list_taken(t, t->strides);
     unsigned char guard[GUARD];
     char sizes[256];
     snprintf(sizes, sizeof sizes, "%s", layout_names[t->layout]);
@@ -866,15 +867,17 @@ static void draw_inputs(struct trial *t, enum data kind, uint64_t *random) {
     }
 }
 
+static enum data last_data(const struct trial *t, int shape) {
+    return t->job->part == CONTRACTIONS && shape == 1 ? FRACTIONS : INTEGERS;
+}
+
 static void run_shape(struct trial *t, int shape, bool is_prepared, uint64_t *random) {
     static const char *const at[N_SHAPES][2] = {{"shape 0, integers, ", "shape 0, fractions, "},
         {"shape 1, integers, ", "shape 1, fractions, "}, {"shape 2, integers, ", "shape 2, fractions, "}};
-    bool has_fractions = t->job->part == CONTRACTIONS && shape == 1;
     t->shape = shape;
     t->job->at = at[shape][INTEGERS];
     if (!is_prepared && !prepare_kernel(t, true)) return;
-    for (enum data kind = INTEGERS; kind <= (has_fractions ? FRACTIONS : INTEGERS) && t->job->outcome == RIGHT;
-         kind++) {
+    for (enum data kind = INTEGERS; kind <= last_data(t, shape) && t->job->outcome == RIGHT; kind++) {
         t->job->at = at[shape][kind];
         draw_inputs(t, kind, random);
         run_trial(t);
@@ -907,6 +910,37 @@ static bool find_extents(
     return false;
 }
 
+/* What fx_prepare compiles for the extents at hand. */
+static void list_prepared(struct trial *t) {
+    static const unsigned ends[] = {256, 1};
+    int64_t strides[FX_MAX_STRIDES];
+    fx_row_major_strides(t->kernel, t->extents, strides);
+    for (int end = 0; end < 2; end++) {
+        for (int p = 0; p < t->kernel->n_params; p++) t->align[p] = ends[end];
+        list_taken(t, end ? NULL : strides);
+    }
+}
+
+/* The emulator compiles what all shapes need at once, so that its compiler reads the text once. What is drawn here is
+ * drawn again. */
+static bool compile_shapes(struct trial *t, const struct spec *spec, const int *own, uint64_t random) {
+    const struct fx_plan *plan = fx_get_plan(t->compilation);
+    struct spec s = *spec;
+    char message[256];
+    if (!must(t->job, prepared_open(context, plan, t->kernel->name, &t->prepared), "cannot be prepared")) return false;
+    t->listed = need(calloc((size_t)fx_entry_count(plan) + 1, sizeof *t->listed));
+    for (int shape = 0; shape < N_SHAPES; shape++) {
+        if (!find_extents(t, &s, own, shape, &random, message, sizeof message)) continue;
+        list_prepared(t);
+        for (enum data kind = INTEGERS; kind <= last_data(t, shape); kind++)
+            draw_inputs(t, kind, &random), free_data(t);
+    }
+    bool is_fine = must(t->job, prepared_load(t->prepared, t->listed), "cannot be loaded");
+    free(t->listed);
+    t->listed = NULL;
+    return is_fine;
+}
+
 static void run_shapes(struct trial *t, struct spec *s, const char *text) {
     struct job *j = t->job;
     uint64_t random = j->seed * 0x9E3779B97F4A7C15u + 77;
@@ -915,6 +949,10 @@ static void run_shapes(struct trial *t, struct spec *s, const char *text) {
     bool prepares_all = !is_brief && ((j->part != CONTRACTIONS && !is_emulated) || j->seed % 4 == 0);
     memcpy(own, s->extents, sizeof own);
     if (prepares_all && !prepare_kernel(t, false)) return;
+    if (!prepares_all && is_emulated && !dry && !compile_shapes(t, s, own, random)) {
+        write_found(t, text);
+        return;
+    }
     for (int shape = 0; shape < N_SHAPES && j->outcome == RIGHT; shape++) {
         if (!find_extents(t, s, own, shape, &random, message, sizeof message)) continue;
         n_run++;
