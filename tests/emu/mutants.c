@@ -17,8 +17,8 @@
  *                       that waits for a flag
  *   one more, one less  the count of a wait (0 has no less)
  *   < to <=, ..         a comparison: < <= > >= between spaces, which is how operators, not templates, are written; not
- *                       those that a constant is made of (constexpr, static_assert), nor the head of a loop behind a
- *                       bare `#pragma unroll`, which counts registers
+ *                       those that a constant is made of (constexpr, static_assert, fx_choose), nor the head of a
+ *                       loop behind a bare `#pragma unroll`, which counts registers
  *   right, left dropped an exclusive or without one side: swizzles
  *
  * All mutants of an entry are compiled at once, into one object in which a variable says which is alive. The
@@ -236,7 +236,8 @@ static void add_line(
     char code[256];
     snprintf(code, sizeof code, "%.*s", (int)(code_end - line), line);
     bool is_constant = in_constant_function(scan, code) || strstr(code, "static_assert") ||
-                       strstr(code, "if constexpr") || (strstr(code, "constexpr") && !strstr(code, "FX_DEVICE"));
+                       strstr(code, "fx_choose<(") || strstr(code, "if constexpr") ||
+                       (strstr(code, "constexpr") && !strstr(code, "FX_DEVICE"));
     bool has_relations = !is_generated && !is_constant && !strstr(code, "constexpr") &&
                          !(scan->behind_unroll && !strncmp(s->line, "for (", 5));
     for (const char *at = line; at < code_end;) {
