@@ -12,10 +12,11 @@
  *   leaf      0; the error of rounding it to f32 where the kernel computes in f32 and it is none
  *   op        the largest |f(corner) - v| over operands moved to v - e, v + e and a 0 in between (conditions to 0 and
  *             1), plus ulps * u * [f] for the largest f met, plus the least normal where ulps is above 1 and |f| below
- *             twice that (an approximation may flush what is no normal number); no rounding where all operands are
- *             exact, ops.def states a correctly rounded form (ulps 1) and the result is a value of the type. ulps is
- *             ops.def's, which is that of the f32 forms; in f64 at least 4 for approximations. A comparison is open (e
- *             = 1) where its operands overlap; where() with an exact condition is the operand it takes
+ *             twice that (an approximation may flush what is no normal number); none of exp and exp2 of -inf, and no
+ *             rounding where all operands are exact, ops.def states a correctly rounded form (ulps 1) and the result is
+ *             a value of the type. ulps is ops.def's, which is that of the f32 forms; in f64 at least 4 for
+ *             approximations. A comparison is open (e = 1) where its operands overlap; where() with an exact condition
+ *             is the operand it takes
  *             Of an op of f32 with a ROUNDED form in ops.def, which casts and outputs of one 16-bit float alone read,
  *             that form's ulps * u * (|v| + e) besides
  *   cast      the cast of v, and the largest change of that over v - e, v + e

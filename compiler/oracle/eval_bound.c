@@ -79,6 +79,9 @@ static bool is_exact(const struct grain *g, enum op op, double a, double b, doub
 static struct approx exact_op(const struct grain *g, enum op op, double a, double b, double c) {
     double f = op_eval(op, a, b, c), ulps = ulps_of(g, op, a);
     if (isnan(f) || ulps == 0 || (ulps <= 1 && is_exact(g, op, a, b, c, f))) return (struct approx){.v = f};
+    /* Forms of exponentials give 0 for -inf. Otherwise the sum of a row that a mask leaves empty might not be 0, and
+     * anything would be right there. */
+    if ((op == O_EXP || op == O_EXP2) && isinf(a) && f == 0) return (struct approx){.v = f};
     /* a double that overflows where a fused or scaled form need not */
     bool is_open = is_wide(g) && isinf(f) && ulps <= 1 && isfinite(a) && isfinite(b) && isfinite(c) && op != O_DIV;
     return is_open ? (struct approx){.v = f, .e = INFINITY} : bounded(g, f, op_rounding(g, ulps, f));

@@ -364,6 +364,8 @@ START_TEST(test_exact) {
     ck_assert_double_eq(bound_of(b, op1(b, O_SQRT, three)), 0x1p-24 * sqrt(3));
     ck_assert_double_eq(bound_of(b, op3(b, O_FMA, three, three, one)), 0);
     ck_assert_double_eq(bound_of(b, op1(b, O_EXP, num(b, 0))), 4 * 0x1p-24); /* no promise that exp(0) is 1 */
+    ck_assert_double_eq(bound_of(b, op1(b, O_EXP, num(b, -INFINITY))), 0); /* but that exp(-inf) is 0 */
+    ck_assert_double_eq(bound_of(b, op1(b, O_EXP2, num(b, -INFINITY))), 0);
     ck_assert_double_eq(bound_of(b, op1(b, O_ABS, num(b, -3))), 0);
     ck_assert_double_eq(bound_of(b, num(b, 0.1)), fabs((double)0.1f - 0.1));
     ck_assert_double_eq(bound_of(b, scalar(b, FX_F64, 0.1)), fabs((double)0.1f - 0.1));
