@@ -20,7 +20,7 @@ static const double RATE_AS_IT_IS = 230, RATE_IN_PARTS = 520, SPLIT_BYTES = 10, 
 /* Whether parts are two f16 where they may be (kernels/driver_halves.cuh). Not yet: a form without its powers of two
  * was timed (docs/benchmarks.md), this one was not. Timing has to show that 4096^3, 1024x8192x8192 and 2048^3 are
  * faster than of three bf16; then RATE_IN_PARTS, SPLIT_BYTES and the rates of split_tiles in schedule/wgmma.c are to
- * follow it. Before that one product alone of 24 bits and a power of two has to be exact, as the oracle asks. */
+ * follow it. */
 static const bool HALVES = false;
 
 /* Likewise of what tensor cores read with k contiguous alone: rates as it lies and turned, and the bytes an element of

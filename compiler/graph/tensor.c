@@ -404,7 +404,8 @@ struct halved tensor_halved(const struct graph *g, const struct tensor *t) {
 }
 
 int64_t halved_bytes(const struct halved *h) {
-    enum { BLOCK = 64, ROWS = 128, ELEMENT = 2 * 2 + 4, POWER = 4 };
-    const int64_t blocks = h->batch * ((h->k + BLOCK - 1) / BLOCK), rows = (h->mn + ROWS - 1) / ROWS * ROWS;
-    return h->batch * h->mn * h->k * ELEMENT + blocks * (rows * POWER + rows / BLOCK);
+    enum { BLOCK = 64, ROWS = 128, ELEMENT = 2 * 2 + 4, POWER = 4, RESTS = 16 * BLOCK, ALIGNMENT = 16 };
+    const int64_t blocks = h->batch * ((h->k + BLOCK - 1) / BLOCK), rows = (h->mn + ROWS - 1) / ROWS * ROWS,
+                  tiles = blocks * (rows / BLOCK), flags = (tiles + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return h->batch * h->mn * h->k * ELEMENT + blocks * rows * POWER + flags + tiles * RESTS;
 }

@@ -9,15 +9,21 @@
    Invariant: as there. An operand is the whole of what is stored, matrices whose k and m or n lie contiguous, in either order. Of finite operands a sum is within 2^-22 of its
    magnitudes, and the rounding of every 64 k, of the true one; sums of integers of up to 23 bits are exact where their magnitudes add up to no more than 2^23. */
 
-// FX_HALVES_SPECIAL, FX_HALVES_WIDE, FX_HALVES_UNEVEN: of 64 x 64 elements: of some row (column) the largest lies outside 2^-80 to 2^58; some that is not 0 lies below 2^-27 of its row's largest; some below 2^-20 of it, 0 too
-enum { FX_HALVES_SPECIAL = 1, FX_HALVES_WIDE = 2, FX_HALVES_UNEVEN = 4 };
+// FX_HALVES_SPECIAL, FX_HALVES_WIDE, FX_HALVES_UNEVEN, FX_HALVES_RESTS, FX_HALVES_POWERS: of 64 x 64 elements: of some row (column) the largest lies outside 2^-80 to 2^58; some that is not 0 lies below 2^-27 of its row's largest; some below 2^-20 of it, 0 too; two f16 leave something of some;
+// some row has at most 8 that are not 0, but one, all powers of two
+enum { FX_HALVES_SPECIAL = 1, FX_HALVES_WIDE = 2, FX_HALVES_UNEVEN = 4, FX_HALVES_RESTS = 8, FX_HALVES_POWERS = 16 };
 
 // fx_halves_exact: whether 64 k of operands with such flags are added up as f32
 // What is WIDE has an error of 2^-50 of the largest, which matters to sums alone whose other factors are small, or 0, where the largest stands. Powers of two that are not SPECIAL bring no total out of the range of f32.
-FX_DEVICE bool fx_halves_exact(int a, int b) { return ((a | b) & FX_HALVES_SPECIAL) || (a & FX_HALVES_WIDE && b & FX_HALVES_UNEVEN) || (b & FX_HALVES_WIDE && a & FX_HALVES_UNEVEN); }
+// A product alone of 24 bits and a power of two is exact in f32: so RESTS matter beside rows of such.
+FX_DEVICE bool fx_halves_exact(int a, int b) {
+  return ((a | b) & FX_HALVES_SPECIAL) || (a & FX_HALVES_WIDE && b & FX_HALVES_UNEVEN) || (b & FX_HALVES_WIDE && a & FX_HALVES_UNEVEN) || (a & FX_HALVES_RESTS && b & FX_HALVES_POWERS) ||
+         (b & FX_HALVES_RESTS && a & FX_HALVES_POWERS);
+}
 
 // fx_halves: an f32 of BATCH matrices of R rows (columns) by K, stored as two f16, each in a plane of all elements. Behind them stand, where flags are SPECIAL or WIDE, the f32 as they are; for every
-// 64 k a power of two of each row, of zeros for as many as make up 128; the flags
+// 64 k a power of two of each row, of zeros for as many as make up 128; the flags; and of each tile of 64 x 64 what two f16 leave, a unit in the last place or nothing: bits of the elements where one is to be added, and of those where it is
+// to be taken off, as the lanes of fx_halve have them
 template <long long BATCH_, int R_, int K_, bool IS_K_LAST_>
 struct fx_halves {
   static constexpr long long BATCH = BATCH_;
@@ -25,6 +31,7 @@ struct fx_halves {
   static constexpr bool IS_K_LAST = IS_K_LAST_;
   static constexpr int BLOCKS = (K + 63) / 64, ROWS = (R + 127) / 128 * 128, ROOM = ROWS / 64;
   static constexpr long long N = BATCH * R * K, POWERS_AT = 8 * N, FLAGS_AT = POWERS_AT + 4 * BATCH * BLOCKS * ROWS;
+  static constexpr long long RESTS_AT = FLAGS_AT + (BATCH * BLOCKS * ROOM + 15) / 16 * 16;
 
   unsigned short bits;  // of the first f16; those of the second lie N elements on
 
@@ -37,6 +44,9 @@ struct fx_halves {
   FX_DEVICE const float *powers() const { return (const float *)((const char *)this + POWERS_AT); }
   FX_DEVICE unsigned char *flags() { return (unsigned char *)this + FLAGS_AT; }
   FX_DEVICE const unsigned char *flags() const { return (const unsigned char *)this + FLAGS_AT; }
+  // Four words, of the first and the second of the lanes' pairs, from `side` on: a row of the side that is not contiguous.
+  FX_DEVICE unsigned *rests(long long flag, int side) { return (unsigned *)((char *)this + RESTS_AT) + (flag * 64 + side) * 4; }
+  FX_DEVICE const unsigned *rests(long long flag, int side) const { return (const unsigned *)((const char *)this + RESTS_AT) + (flag * 64 + side) * 4; }
   // Of N_ROWS rows from one on, a multiple of 64.
   template <int N_ROWS>
   FX_DEVICE int flags_of(long long batch, int mn, int block) const {
@@ -49,8 +59,15 @@ struct fx_halves {
   FX_DEVICE float value(long long batch, int mn, int k) const {
     if (mn >= R || k >= K) return 0;
     const long long e = element(batch, mn, k);
-    if (flags()[flag(batch, mn, k / 64)] & (FX_HALVES_SPECIAL | FX_HALVES_WIDE)) return whole()[e];
-    return (fx_f16_to_f32(this[e].bits) + fx_f16_to_f32(this[N + e].bits) * 0x1p-11f) * powers()[power(batch, mn, k / 64)];
+    const int all = flags()[flag(batch, mn, k / 64)];
+    if (all & (FX_HALVES_SPECIAL | FX_HALVES_WIDE)) return whole()[e];
+    float x = fx_f16_to_f32(this[e].bits) + fx_f16_to_f32(this[N + e].bits) * 0x1p-11f;
+    if (all & FX_HALVES_RESTS) {
+      const int side = IS_K_LAST ? mn % 64 : k % 64, along = IS_K_LAST ? k % 64 : mn % 64;
+      const unsigned *of = rests(flag(batch, mn, k / 64), side) + along % 2 * 2;
+      x = fx_from_bits(fx_bits(x) + (of[0] >> along / 2 & 1) - (of[1] >> along / 2 & 1));
+    }
+    return x * powers()[power(batch, mn, k / 64)];
   }
 };
 
@@ -60,7 +77,7 @@ FX_DEVICE void fx_halve(const PROBLEM &p) {
   typedef typename PROBLEM::halves halves;
   constexpr bool IS_K_LAST = halves::IS_K_LAST;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const unsigned largest = fx_shared(fx_smem()), flags = largest + 8 * 64 * 4;
+  const unsigned largest = fx_shared(fx_smem()), flags = largest + 8 * 64 * 4, counts = flags + 8 * 4;
   const float *from = p.from();
   halves *to = p.to();
   for (long long tile = blockIdx.x; tile < halves::BATCH * halves::BLOCKS * halves::ROOM; tile += gridDim.x) {
@@ -69,6 +86,7 @@ FX_DEVICE void fx_halve(const PROBLEM &p) {
     const long long batch = tile / (halves::BLOCKS * halves::ROOM);
     float x[8][2];
     unsigned most[8][2];  // the largest of a row, as bits: more than those of infinity where it is a NaN
+    unsigned n_powers[8][2];  // how many of a row are not 0; 64 and more where some is no power of two
     bool is_inside[8][2];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
@@ -78,6 +96,7 @@ FX_DEVICE void fx_halve(const PROBLEM &p) {
         is_inside[i][j] = at_mn < halves::R && at_k < halves::K;
         x[i][j] = is_inside[i][j] ? from[halves::element(batch, at_mn, at_k)] : 0.0f;
         most[i][j] = fx_bits(x[i][j]) & 0x7fffffff;
+        n_powers[i][j] = (x[i][j] != 0.0f) + (most[i][j] & 0x7fffff ? 64 : 0);
       }
     }
     if constexpr (IS_K_LAST) {
@@ -87,26 +106,31 @@ FX_DEVICE void fx_halve(const PROBLEM &p) {
 #pragma unroll
         for (int mask = 1; mask < 32; mask *= 2) most[i][0] = max(most[i][0], fx_shuffle_xor(most[i][0], mask));
         most[i][1] = most[i][0];
+        n_powers[i][0] = fx_count_bits(fx_ballot(n_powers[i][0] & 1)) + fx_count_bits(fx_ballot(n_powers[i][1] & 1)) + (fx_ballot((n_powers[i][0] | n_powers[i][1]) & 64) ? 64 : 0);
+        n_powers[i][1] = n_powers[i][0];
       }
     } else {
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
 #pragma unroll
-        for (int i = 1; i < 8; ++i) most[0][j] = max(most[0][j], most[i][j]);
+        for (int i = 1; i < 8; ++i) most[0][j] = max(most[0][j], most[i][j]), n_powers[0][j] += n_powers[i][j];
         fx_shared_put1(largest + (warp * 64 + lane * 2 + j) * 4, most[0][j]);
+        fx_shared_put1(counts + (warp * 64 + lane * 2 + j) * 4, n_powers[0][j]);
       }
       fx_barrier();
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
-        unsigned all = 0;
+        unsigned all = 0, n_all = 0;
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
           int other[1];
           fx_shared_get<1>(other, largest + (i * 64 + lane * 2 + j) * 4);
           all = max(all, (unsigned)other[0]);
+          fx_shared_get<1>(other, counts + (i * 64 + lane * 2 + j) * 4);
+          n_all += (unsigned)other[0];
         }
 #pragma unroll
-        for (int i = 0; i < 8; ++i) most[i][j] = all;
+        for (int i = 0; i < 8; ++i) most[i][j] = all, n_powers[i][j] = n_all;
       }
     }
     int of_thread = 0;
@@ -123,12 +147,22 @@ FX_DEVICE void fx_halve(const PROBLEM &p) {
         if (is_special) of_thread |= FX_HALVES_SPECIAL;
         if (x[i][j] != 0.0f && exponent < largest_exponent - 27) of_thread |= FX_HALVES_WIDE;
         if (is_inside[i][j] && !is_zero && exponent < largest_exponent - 20) of_thread |= FX_HALVES_UNEVEN;
+        if (n_powers[i][j] >= 1 && n_powers[i][j] <= 8) of_thread |= FX_HALVES_POWERS;
         up[j] = fx_from_bits((unsigned)(268 - of_power) << 23);
         if (IS_K_LAST ? lane == 0 && j == 0 : warp == 0 && i == 0) to->powers()[halves::power(batch, mn + (IS_K_LAST ? i : j), block)] = fx_from_bits((unsigned)(of_power - 14) << 23);
       }
       const float lo = x[i][0] * up[0], hi = x[i][1] * up[1];
       words[0][0] = fx_pack_f16(lo, hi);
       words[1][0] = fx_pack_f16((lo - fx_f16_to_f32((unsigned short)words[0][0])) * 0x1p11f, (hi - fx_f16_to_f32((unsigned short)(words[0][0] >> 16))) * 0x1p11f);
+      unsigned rests[4];  // in the order of fx_halves
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        const float both = fx_f16_to_f32((unsigned short)(words[0][0] >> j * 16)) + fx_f16_to_f32((unsigned short)(words[1][0] >> j * 16)) * 0x1p-11f;
+        const int rest = x[i][j] != 0.0f ? (int)(fx_bits(j ? hi : lo) - fx_bits(both)) : 0;
+        rests[j * 2] = fx_ballot(rest == 1), rests[j * 2 + 1] = fx_ballot(rest == -1);
+        if (rests[j * 2] | rests[j * 2 + 1]) of_thread |= FX_HALVES_RESTS;
+      }
+      if (lane == 0) fx_store_words(to->rests(halves::flag(batch, mn, block), warp * 8 + i), rests);
       e = halves::element(batch, mn + (IS_K_LAST ? i : 0), k + (IS_K_LAST ? 0 : i));
       if (is_inside[i][0]) {  // and so is the other one of the pair
         fx_store_words(to + e, words[0]);
@@ -136,7 +170,8 @@ FX_DEVICE void fx_halve(const PROBLEM &p) {
       }
     }
     const int of_warp = (fx_ballot(of_thread & FX_HALVES_SPECIAL) ? FX_HALVES_SPECIAL : 0) | (fx_ballot(of_thread & FX_HALVES_WIDE) ? FX_HALVES_WIDE : 0) |
-                        (fx_ballot(of_thread & FX_HALVES_UNEVEN) ? FX_HALVES_UNEVEN : 0);
+                        (fx_ballot(of_thread & FX_HALVES_UNEVEN) ? FX_HALVES_UNEVEN : 0) | (fx_ballot(of_thread & FX_HALVES_RESTS) ? FX_HALVES_RESTS : 0) |
+                        (fx_ballot(of_thread & FX_HALVES_POWERS) ? FX_HALVES_POWERS : 0);
     if (lane == 0) fx_shared_put1(flags + warp * 4, (unsigned)of_warp);
     fx_barrier();
     int all = 0;

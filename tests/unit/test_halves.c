@@ -101,12 +101,15 @@ static float one_term(int mn, int k) { return k == mn * 2 ? twelve_bits(mn, k) :
 static float one_long_term(int mn, int k) { return k == mn ? (float)(below(1 << 24) - (1 << 23) + 1) : 0.0f; }
 static float sign(int mn, int k) { return (void)mn, (void)k, (float)(below(3) - 1); }
 
+static float long_integer(int mn, int k) { return (void)mn, (void)k, (float)(below(1 << 25) - (1 << 24) + 1); }
+static float one_hot(int mn, int k) { return k == mn * 2 % K ? 1.0f : 0.0f; }
+
 static const struct data {
     fill *x, *w;
 } pairs[] = {
-    /* sums of integers that are exact: of one term, or of few bits */
-    {one_term, twelve_bits}, {twelve_bits, one_term}, {one_long_term, sign},
-    {sign, one_long_term},
+    /* sums that are exact: of one term, or of integers of few bits */
+    {one_term, twelve_bits}, {twelve_bits, one_term}, {one_long_term, sign}, {sign, one_long_term}, {one_hot, even},
+    {even, one_hot}, {one_hot, long_integer}, {long_integer, one_hot},
     {even, even}, {wide, even}, {even, wide}, {wide, wide}, {wide, sparse}, {sparse, wide}, {nothing, wide},
     {wide, nothing}, {rising, falling}, {falling, rising}, {rising, rising}, {one_large, but_there},
     {but_there, one_large}, {subnormal, large}, {large, subnormal}, {some_subnormal, sparse}, {small, large},
@@ -114,7 +117,7 @@ static const struct data {
     {even, infinite}, {negative_infinite, infinite},
     {not_a_number, even}, {wide, not_a_number},
 };
-enum { N_EXACT = 4, N_PAIRS = sizeof pairs / sizeof *pairs, N_LAYOUTS = sizeof layouts / sizeof *layouts };
+enum { N_EXACT = 8, N_PAIRS = sizeof pairs / sizeof *pairs, N_LAYOUTS = sizeof layouts / sizeof *layouts };
 
 struct world {
     fx_context *ctx;
