@@ -151,6 +151,13 @@ static bool open_world(struct world *w, const struct layout *l) {
     return true;
 }
 
+static void close_world(struct world *w) {
+    for (int i = 0; i < TENSORS; i++) fx_device_free(w->ctx, w->tensors[i].data);
+    fx_device_free(w->ctx, w->workspace);
+    fx_prepared_release(w->p);
+    fx_context_close(w->ctx);
+}
+
 /* Of a sum of K products in any order with f32 accumulators, with products to 2^-22: what each rounding may come to,
  * and what lies below the least subnormal number. */
 static double bound_of(double magnitude) { return magnitude * (K + 8) * 0x1p-24 + K * 0x1p-149; }
@@ -201,6 +208,7 @@ START_TEST(as_f32_is) {
         ck_assert_int_eq(fx_device_read(world.ctx, y, world.tensors[2].data, sizeof y), FX_OK);
         compare(x, w, y, i);
     }
+    close_world(&world);
 }
 END_TEST
 
