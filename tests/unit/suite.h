@@ -6,6 +6,14 @@
 #include <check.h>
 #include <stdio.h>
 
+/* As Check's, but that a check which holds writes nothing. Check's writes where the test is, for what ends without
+ * another word, in a call of the system each: two thirds of the time of programs that check millions of values. Those of
+ * integers, pointers and strings are made of this one. */
+#undef ck_assert_msg
+#undef ck_assert
+#define ck_assert_msg(expr, ...) ((expr) ? (void)0 : ck_abort_msg(__VA_ARGS__))
+#define ck_assert(expr) ck_assert_msg(expr, "Assertion '%s' failed", #expr)
+
 /* Leaves a test that lacks something of this machine. tests/run.sh counts the line, one at most a test, as skipped and
  * not as passed. */
 #define SKIP_TEST(...)                                                                           \
