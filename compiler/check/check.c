@@ -297,8 +297,8 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     }
     if (!has_output) {
         diag_error(c->cx, item->name_span, D_OUTPUT_UNASSIGNED, "the kernel %s has no output", k->name);
-        diag_fix(c->cx, "declare what it stores: kernel %s(..) -> y: f32[M], or a parameter that it overwrites as inout",
-            k->name);
+        diag_fix(c->cx, "declare what it stores: kernel %s(..) -> y: f32[M], or a parameter that it overwrites "
+            "as inout", k->name);
     }
 }
 

@@ -118,7 +118,8 @@ static bool has_compute_type(const struct node *n) { return fx_compute_type(n->d
 
 static const char *verify_node(const struct graph *g, const struct node *n, int i) {
     if (n->id != i) return fail(g, n, "has a wrong id");
-    if (n->n_at < 0 || n->n_at > MAX_AXES || n->n_args != node_arity(n)) return fail(g, n, "has a wrong number of operands");
+    if (n->n_at < 0 || n->n_at > MAX_AXES || n->n_args != node_arity(n))
+        return fail(g, n, "has a wrong number of operands");
     if (n->kind != N_ACCESS && ((n->n_at && n->kind != N_CAST && n->kind != N_PLACE) || n->has_fill))
         return fail(g, n, "reads at positions, but is no access");
     if (n->kind != N_REDUCE && n->n_reduced) return fail(g, n, "reduces axes, but is no reduction");

@@ -301,7 +301,8 @@ static struct node *exp2_for_exp(struct algebra *a, struct node *n) {
     if (!node_is_op(n, O_EXP)) return NULL;
     struct node *x = n->args[0];
     double scale = LOG2_E;
-    if (node_is_op(x, O_MUL) && x->args[1]->kind == N_CONST && algebra_own(a, x)) scale *= x->args[1]->num, x = x->args[0];
+    if (node_is_op(x, O_MUL) && x->args[1]->kind == N_CONST && algebra_own(a, x))
+        scale *= x->args[1]->num, x = x->args[0];
     struct node *scaled = build_op(a->g, O_MUL, x, build_number(a->g, n->dtype, scale, n), NULL, n);
     return build_op(a->g, O_EXP2, scaled, NULL, NULL, n);
 }

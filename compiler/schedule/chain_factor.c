@@ -72,8 +72,8 @@ static void find_outer(const struct graph *g, struct chain *x) {
     }
 }
 
-/* Whether the pass takes an exponential online whose shift may lie above its maximum, made of values that know no factor.
- * All exponentials of a pass with factors are of one x, so that none of them has a factor then. */
+/* Whether the pass takes an exponential online whose shift may lie above its maximum, made of values that know no
+ * factor. All exponentials of a pass with factors are of one x, so that none of them has a factor then. */
 static bool has_raised(const struct chain *x, int pass) {
     for (int k = 0; k < x->n_exps; k++)
         if (chain_is_online(x, k, pass) && x->exps[k].is_raised) return true;

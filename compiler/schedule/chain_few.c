@@ -13,8 +13,8 @@ bool schedule_chain_configure(const struct graph *, const struct partition *, st
 
 /* A tile: rows, in 16s; the most that is summed over first, intermediate and columns a block takes at a time; warps
  * along k and along the intermediate. What it takes: the most rows of a batch; when operands that tensor maps take too,
- * not only those that they do not; whether C is a part of B. Where rows of the intermediate end early, tiles with tensor
- * maps read the rest of C all the same, for what is not finite there, and slowly. */
+ * not only those that they do not; whether C is a part of B. Where rows of the intermediate end early, tiles with
+ * tensor maps read the rest of C all the same, for what is not finite there, and slowly. */
 enum takes_plain { NEVER, LIMITED, ALWAYS };
 static const struct chain_few_tile {
     int rows, bk, bt, bn, warps_k, warps_t, stages, blocks, most_m;

@@ -387,3 +387,14 @@ bool gemm_has_mn_major(const struct gemm_shape *shape) {
             return true;
     return false;
 }
+
+bool gemm_has_whole_matrices(const struct graph *g, const struct gemm_shape *shape) {
+    for (int i = 0; i < shape->n_segments; i++)
+        for (int j = -1; j < shape->segments[i].n_sums; j++) {
+            const struct axis_list *mn = j < 0 ? &shape->m : &shape->n;
+            const struct operand *o = j < 0 ? &shape->segments[i].a : &shape->segments[i].b[j];
+            if (!o->tensor.is_halved || tensor_halved(g, &o->tensor).mn != (int64_t)nominal_size(g, mn->axes, mn->n))
+                return false;
+        }
+    return true;
+}

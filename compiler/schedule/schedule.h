@@ -306,6 +306,9 @@ bool gemm_reads_windows(const struct graph *g, const struct partition *p, const 
 /* Whether some operand lies as its layout says only where the launch gives it a stride of 1. */
 bool gemm_has_strides(const struct gemm_shape *shape);
 bool gemm_has_mn_major(const struct gemm_shape *shape);
+/* Of operands of two f16: whether rows and columns are those for which they have powers of two, none of them among the
+ * batches. */
+bool gemm_has_whole_matrices(const struct graph *g, const struct gemm_shape *shape);
 /* Its parts, for chains too. */
 enum label_role {
     LABEL_OWN,

@@ -284,18 +284,6 @@ static bool has_mn_major(const struct gemm_shape *shape) {
     return e->a.layout == LAYOUT_MN_MAJOR || e->b[0].layout == LAYOUT_MN_MAJOR;
 }
 
-/* Whether rows and columns are those for which the operands have powers of two, none of them among the batches. */
-static bool has_whole_matrices(const struct graph *g, const struct gemm_shape *shape) {
-    for (int i = 0; i < shape->n_segments; i++)
-        for (int j = -1; j < shape->segments[i].n_sums; j++) {
-            const struct axis_list *mn = j < 0 ? &shape->m : &shape->n;
-            const struct operand *o = j < 0 ? &shape->segments[i].a : &shape->segments[i].b[j];
-            if (!o->tensor.is_halved || tensor_halved(g, &o->tensor).mn != (int64_t)nominal_size(g, mn->axes, mn->n))
-                return false;
-        }
-    return true;
-}
-
 static bool takes(const struct graph *g, const struct scheduled *s, const char **why_not) {
     const struct gemm_shape *shape = &s->gemm;
     struct node **shared;
@@ -311,7 +299,7 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
                false;
     if (shape->is_split && (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)))
         return *why_not = "its epilogue reduces runs of elements", false;
-    if (shape->is_halved && !has_whole_matrices(g, shape))
+    if (shape->is_halved && !gemm_has_whole_matrices(g, shape))
         return *why_not = "rows of an operand of two f16 stand in several batches", false;
     if (is_tf32 && !shape->is_split && gemm_has_mn_major(shape))
         return *why_not = "it takes tf32 with k contiguous alone", false;

@@ -605,8 +605,8 @@ static void free_data(struct trial *t) {
     }
 }
 
-/* The kernel on arguments that have shapes: both alignments, all layouts, all variants; the emulator has strided ones by
- * the variant that is chosen. */
+/* The kernel on arguments that have shapes: both alignments, all layouts, all variants; the emulator has strided ones
+ * by the variant that is chosen. */
 static bool run_ways(struct trial *t) {
     struct job *j = t->job;
     void *block = NULL;
@@ -739,8 +739,8 @@ static bool is_of_one_kernel(const struct job *a, const struct job *b) {
     return true;
 }
 
-/* The emulator compiles, at once, what the cases of a file launch of this kernel, and nothing else: of some plans that is
- * one entry in ten. */
+/* The emulator compiles, at once, what the cases of a file launch of this kernel, and nothing else: of some plans
+ * that is one entry in ten. */
 static bool prepare_samples(struct trial *t) {
     const struct fx_plan *plan = fx_get_plan(t->compilation);
     if (!is_emulated || dry) return prepare_kernel(t, false);

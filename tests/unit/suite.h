@@ -6,9 +6,9 @@
 #include <check.h>
 #include <stdio.h>
 
-/* As Check's, but that a check which holds writes nothing. Check's writes where the test is, for what ends without
- * another word, in a call of the system each: two thirds of the time of programs that check millions of values. Those of
- * integers, pointers and strings are made of this one. */
+/* As Check's, but a check that holds writes nothing. Check's writes where the test is, in a call of the system each, for
+ * a test that ends without another word: most of the time of programs that check millions of values. A test that
+ * crashes is named without a line. Checks of integers, pointers and strings are made of this one. */
 #undef ck_assert_msg
 #undef ck_assert
 #define ck_assert_msg(expr, ...) ((expr) ? (void)0 : ck_abort_msg(__VA_ARGS__))

@@ -102,8 +102,9 @@ END_TEST
 
 /* No partition asks what one ahead of it asks: it would never be taken. Slices of k that go on to rows in two ways. */
 START_TEST(each_can_be_taken) {
-    fx_compilation *c = compile("kernel f(x: f32[M,K], w: f32[N,K], b: f32[N]) -> y: f32[M] with { precision: ieee } {\n"
-                                "  y = sum[N](x @ w + b)\n}", NULL, 0);
+    fx_compilation *c =
+        compile("kernel f(x: f32[M,K], w: f32[N,K], b: f32[N]) -> y: f32[M] with { precision: ieee } {\n"
+                "  y = sum[N](x @ w + b)\n}", NULL, 0);
     const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
     int n_sliced = 0;
     for (int i = 0; i < k->n_partitions; i++) {

@@ -429,7 +429,8 @@ START_TEST(what_entries_were_compiled_to) {
 }
 END_TEST
 
-/* Of several kernels and partitions what is launched at the extents of the receipt alone, and again where that spills. */
+/* Of several kernels and partitions what is launched at the extents of the receipt alone, and again where that
+ * spills. */
 START_TEST(entries_that_a_receipt_wants) {
     fx_compilation *c = compile("kernel f(x: bf16[M,K], w: bf16[K,N]) -> y: bf16[M,N] { y = x @ w }\n"
                                 "kernel g(x: f32[M,N]) -> y: f32[M,N] { y = softmax[N](x) }", NULL, 0);
