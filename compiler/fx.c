@@ -481,6 +481,7 @@ fx_status fx_predict(const fx_compilation *c, const char *kernel, const int64_t 
 }
 
 /* ---- the oracle ---- */
+
 /* The parameter that is output number `output` of k, or -1. */
 static int output_param(const struct fx_kernel *k, int output) {
     for (int i = 0; i < k->n_params; i++)

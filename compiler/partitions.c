@@ -13,6 +13,7 @@
 
 #include "graph/terms.h"
 #include "partitions_fit.h"
+#include "symbolic/plan_expr.h"
 
 enum {
     LEAST_POINTS = 2, /* at which a partition is clearly faster, */
@@ -93,8 +94,7 @@ static void try_forms(struct fitter *f, struct scheduled_graph *nominal) {
 /* ---- which of them stay ---- */
 
 static bool are_equal(const struct equation *a, const struct equation *b) {
-    return a->axis == b->axis && strcmp(a->text, b->text) == 0 && a->value.n == b->value.n &&
-           memcmp(a->value.terms, b->value.terms, (size_t)a->value.n * sizeof *a->value.terms) == 0;
+    return a->axis == b->axis && strcmp(a->text, b->text) == 0 && expr_equal(&a->value, &b->value);
 }
 
 /* Whether both name labels that passes added alike, so that one list has those of both. */
@@ -227,10 +227,6 @@ static struct fx_expr and_small(const struct fitter *f, const struct scheduled_g
     return terms_done(&x);
 }
 
-static bool is_same_expr(const struct fx_expr *a, const struct fx_expr *b) {
-    return a->n == b->n && memcmp(a->terms, b->terms, (size_t)a->n * sizeof *a->terms) == 0;
-}
-
 /* Whether form j, taken where `takes` holds, would leave nothing for another that has the same condition, and is no
  * faster all in all at points where that is taken now. Slices of k have such conditions, which are not fitted to
  * prices. */
@@ -239,7 +235,7 @@ static bool takes_place_of_faster(
     double all = 0;
     int like = 0;
     for (int i = 1; i < x->n; i++)
-        if (is_same_expr(takes, &f->forms[x->forms[i]]->takes)) like = x->forms[i];
+        if (expr_equal(takes, &f->forms[x->forms[i]]->takes)) like = x->forms[i];
     for (int i = 0; like && i < f->n_points; i++) {
         if (!at[i]) continue;
         if (x->at[i] != like) return false; /* where something else came ahead of that one */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/tensor.h"
+#include "symbolic/plan_expr.h"
 
 bool set_has(const int *set, int n, int axis) {
     for (int i = 0; i < n; i++)
@@ -228,9 +229,7 @@ static bool is_made_so(const struct kernel *k, int i, const struct axis *label, 
         memcmp(a->name.s + n, suffix, m) != 0 || (a->name.len > n + m && !isdigit((unsigned char)a->name.s[n + m])))
         return false;
     for (int q = 0; q < k->n_equations; q++)
-        if (k->equations[q].axis == i)
-            return k->equations[q].value.n == value->n &&
-                   memcmp(k->equations[q].value.terms, value->terms, (size_t)value->n * sizeof *value->terms) == 0;
+        if (k->equations[q].axis == i) return expr_equal(&k->equations[q].value, value);
     return label->extent >= 0;
 }
 

@@ -12,6 +12,13 @@ _Static_assert(LDBL_MANT_DIG >= 64, "a 64-bit integer must be exact in a long do
 
 enum { EXPR_MAX_DEPTH = 64 };
 
+bool expr_equal(const struct fx_expr *a, const struct fx_expr *b) {
+    if (a->n != b->n) return false;
+    for (int i = 0; i < a->n; i++)
+        if (a->terms[i].op != b->terms[i].op || a->terms[i].v != b->terms[i].v) return false;
+    return true;
+}
+
 bool expr_has(const struct fx_expr *e, enum fx_term_op op, int64_t v) {
     for (int i = 0; i < e->n; i++)
         if (e->terms[i].op == op && e->terms[i].v == v) return true;

@@ -1,4 +1,4 @@
-/* What plan.c asks of plan_expr.c: expressions of the plan evaluated, with the reason where one has no value. */
+/* Expressions of the plan: evaluated, with the reason where one has no value, and compared. */
 #ifndef FX_PLAN_EXPR_H
 #define FX_PLAN_EXPR_H
 
@@ -12,6 +12,8 @@ enum expr_state {
 };
 
 enum expr_state expr_eval(const struct fx_expr *e, const struct fx_env *env, int64_t *out);
+/* Whether both have the same terms. Not by their bytes: a term has padding. */
+bool expr_equal(const struct fx_expr *a, const struct fx_expr *b);
 /* Whether some term is op with operand v. */
 bool expr_has(const struct fx_expr *e, enum fx_term_op op, int64_t v);
 /* Whether e is a condition on scalars: fx_check_scalars evaluates it, expr_eval does not. */

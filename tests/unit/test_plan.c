@@ -6,6 +6,7 @@
 
 #include "plan.h"
 #include "suite.h"
+#include "symbolic/plan_expr.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 #define EXPR(...) {COUNT(((const struct fx_term[]){__VA_ARGS__})), (const struct fx_term[]){__VA_ARGS__}}
@@ -83,6 +84,22 @@ START_TEST(exact_division) {
     ck_assert(!binary(FX_T_DIV_EXACT, -7, 7000, &out));
     ck_assert(!binary(FX_T_DIV_EXACT, 7, 0, &out));
     ck_assert(!binary(FX_T_DIV_EXACT, 0, 0, &out));
+}
+END_TEST
+
+/* Whatever the padding of terms holds. */
+START_TEST(equal) {
+    struct fx_term a[2], b[2];
+    const struct fx_expr x = {2, a}, y = {2, b}, shorter = {1, b};
+    memset(a, 0x55, sizeof a);
+    memset(b, 0xaa, sizeof b);
+    for (int i = 0; i < 2; i++) a[i].op = b[i].op = FX_T_CONST, a[i].v = b[i].v = i;
+    ck_assert(expr_equal(&x, &y) && !expr_equal(&x, &shorter));
+    b[1].v = 7;
+    ck_assert(!expr_equal(&x, &y));
+    b[1].v = a[1].v;
+    b[0].op = FX_T_EXTENT;
+    ck_assert(!expr_equal(&x, &y));
 }
 END_TEST
 
@@ -463,6 +480,7 @@ int main(void) {
     tcase_add_test(tests, arithmetic);
     tcase_add_test(tests, overflow);
     tcase_add_test(tests, exact_division);
+    tcase_add_test(tests, equal);
     tcase_add_test(tests, leaves);
     tcase_add_test(tests, row_major_strides);
     tcase_add_test(tests, malformed);
