@@ -25,14 +25,12 @@ longest='test_nvrtc test_passes test_examples arch test_compare docs test_host_c
 # Several run at once: what one has to say is written in one piece.
 run_program() { # NAME
     log=$work/$1.log
-    limit=900
     case $dir in */san)
-        limit=2400
         # Freed memory is held back for 16 MB, not 256: else each test's process touches new pages for all it allocates.
         export ASAN_OPTIONS="${ASAN_OPTIONS:-quarantine_size_mb=16:malloc_context_size=8}"
         ;;
     esac
-    timeout $limit "$dir/tests/$1" >"$log" 2>&1 </dev/null
+    timeout 2400 "$dir/tests/$1" >"$log" 2>&1 </dev/null
     awk -v name="unit/$1" -v status=$? '
         { text[NR] = $0 }
         /^skipped: / { print name ": " $0; skipped++ }
