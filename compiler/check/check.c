@@ -133,6 +133,8 @@ static void check_output_axes(struct checker *c, struct param *p, const struct v
         if (!value_has_axis(v, p->axes[j])) {
             diag_warning(c->cx, at, D_BROADCAST, "the value of %s has axes %s only: it is repeated along " NAME_FMT,
                 p->name, check_axes_text(c, v->axes, v->n_axes), NAME_ARG(k->axes[p->axes[j]].name));
+            diag_fix(c->cx, "declare %s without " NAME_FMT " if that is not meant", p->name,
+                NAME_ARG(k->axes[p->axes[j]].name));
             return;
         }
 }
@@ -148,6 +150,7 @@ static void assign(struct checker *c, const struct ast_ids *target, struct value
         if (p->result) {
             diag_error(
                 c->cx, target->span, D_OUTPUT_ASSIGNED_TWICE, "the output %s is assigned a second time", p->name);
+            diag_fix(c->cx, "give the first value a name of its own");
             return;
         }
         if (v && c->has_parts) v = check_settled(c, v, v->source);
@@ -292,8 +295,10 @@ static void check_kernel(struct checker *c, struct kernel *k, const struct ast_i
     for (int i = 0; i < k->n_params; i++) {
         const struct param *p = &k->params[i];
         has_output |= p->is_output;
-        if (p->is_output && !p->result && !c->cx->n_errors)
+        if (p->is_output && !p->result && !c->cx->n_errors) {
             diag_error(c->cx, p->ast->span, D_OUTPUT_UNASSIGNED, "the output %s is never assigned", p->name);
+            diag_fix(c->cx, "assign it by its name: %s = ..", p->name);
+        }
     }
     if (!has_output) {
         diag_error(c->cx, item->name_span, D_OUTPUT_UNASSIGNED, "the kernel %s has no output", k->name);
@@ -323,6 +328,7 @@ static void refuse_doubles(struct checker *c, const struct ast_item *f) {
             if (name_eq(a->name, b->name)) {
                 diag_error(c->cx, a->span, D_REDEFINED, "fn " NAME_FMT " has the parameter " NAME_FMT " twice",
                     NAME_ARG(f->name), NAME_ARG(a->name));
+                diag_fix(c->cx, "give one of them another name");
                 break;
             }
 }
@@ -331,10 +337,14 @@ static void collect_fns(struct checker *c, const struct ast_file *file, struct n
     bool is_user = fns == &c->fns;
     for (struct ast_item *i = file->items; i; i = i->next) {
         if (i->kind != ITEM_FN) continue;
-        if (is_user && check_is_built_in(i->name))
+        if (is_user && check_is_built_in(i->name)) {
             diag_error(c->cx, i->name_span, D_REDEFINED, NAME_FMT " is a function of the language", NAME_ARG(i->name));
-        if (names_put(fns, &c->cx->arena, i->name, i))
+            diag_fix(c->cx, "give it another name");
+        }
+        if (names_put(fns, &c->cx->arena, i->name, i)) {
             diag_error(c->cx, i->name_span, D_REDEFINED, "fn " NAME_FMT " is defined twice", NAME_ARG(i->name));
+            diag_fix(c->cx, "give one of them another name");
+        }
         refuse_doubles(c, i);
     }
 }
@@ -344,10 +354,14 @@ static bool is_kernel(const struct ast_item *i) { return i->kind == ITEM_KERNEL 
 static void refuse_items(struct checker *c) {
     struct names kernels = {0}, consts = {0};
     for (struct ast_item *i = c->file->items; i; i = i->next) {
-        if (i->kind == ITEM_CONST && names_put(&consts, &c->cx->arena, i->name, i))
+        if (i->kind == ITEM_CONST && names_put(&consts, &c->cx->arena, i->name, i)) {
             diag_error(c->cx, i->name_span, D_REDEFINED, "const " NAME_FMT " is defined twice", NAME_ARG(i->name));
-        if (is_kernel(i) && names_put(&kernels, &c->cx->arena, i->name, i))
+            diag_fix(c->cx, "give one of them another name");
+        }
+        if (is_kernel(i) && names_put(&kernels, &c->cx->arena, i->name, i)) {
             diag_error(c->cx, i->name_span, D_REDEFINED, "kernel " NAME_FMT " is defined twice", NAME_ARG(i->name));
+            diag_fix(c->cx, "give one of them another name");
+        }
     }
 }
 
@@ -372,6 +386,7 @@ static bool make_kernel(struct checker *c, struct known_kernel *all, int n, stru
     if (length > n) {
         diag_error(c->cx, wanted->item->span, D_RECURSION, "the gradient " NAME_FMT " is one of itself",
             NAME_ARG(wanted->item->name));
+        diag_fix(c->cx, "name a kernel that is written out as what it is a gradient of");
         return false;
     }
     for (int i = length - 1; i >= 0; i--) {
@@ -456,8 +471,10 @@ struct program *fx_check(struct cx *cx, const struct ast_file *file, const struc
     struct program *p = NEW(&cx->arena, struct program);
     c.derive = derive;
     check_kernels(&c, kernel, p);
-    if (p->n_kernels == 0 && !cx->n_errors)
+    if (p->n_kernels == 0 && !cx->n_errors) {
         diag_error(cx, (struct span){0}, D_NO_KERNEL, "the file has no kernel");
+        diag_fix(cx, "write one: kernel f(x: f32[N]) -> y: f32[N] { y = 2 * x }");
+    }
     if (!cx->n_errors) check_tests(&c, p, kernel);
     if (!cx->n_errors) check_unused(&c, kernel);
     for (int i = 0; i < cx->n_defines && !cx->n_errors; i++)

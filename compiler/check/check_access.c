@@ -14,6 +14,7 @@ static bool add_axes(struct checker *c, struct value *v, const int *axes, int n,
         if (v->n_axes == MAX_AXES) {
             diag_error(
                 c->cx, check_user_span(c, e->span), D_TOO_MANY_AXES, "an expression of more than %d labels", MAX_AXES);
+            diag_fix(c->cx, "reduce some of them first, or flatten several into one: x{(A,B)->P}");
             return false;
         }
         v->axes[v->n_axes++] = axes[i];

@@ -172,6 +172,7 @@ static bool take_results(struct checker *c, const struct ast_item *f, int n, str
         if (!b) {
             diag_error(c->cx, check_user_span(c, r->span), D_OUTPUT_UNASSIGNED,
                 "the result " NAME_FMT " of " NAME_FMT " is never assigned", NAME_ARG(r->name), NAME_ARG(f->name));
+            diag_fix(c->cx, "assign it by its name: " NAME_FMT " = ..", NAME_ARG(r->name));
             return false;
         }
         if (i < n) out[i] = b->value && c->has_parts ? check_settled(c, b->value, b->value->source) : b->value;
@@ -189,10 +190,12 @@ static bool may_call(struct checker *c, const struct ast_expr *e, const struct a
     for (int i = 0; i < c->n_calls; i++)
         if (c->calls[i] == f) {
             diag_error(c->cx, check_user_span(c, e->span), D_RECURSION, NAME_FMT " calls itself", NAME_ARG(f->name));
+            diag_fix(c->cx, "there is no recursion: sum[K](..) and cumsum[K](..) run over an axis");
             return false;
         }
     if (c->n_calls < MAX_CALLS) return true;
     diag_error(c->cx, check_user_span(c, e->span), D_TOO_DEEP, "more than %d fns within fns", MAX_CALLS);
+    diag_fix(c->cx, "write some of their bodies where they are called");
     return false;
 }
 

@@ -43,6 +43,7 @@ bool check_join_axes(struct checker *c, struct value *v, int n_args) {
             if (value_has_axis(v, v->args[i]->axes[j])) continue;
             if (v->n_axes == MAX_AXES) {
                 diag_error(c->cx, v->span, D_TOO_MANY_AXES, "an expression of more than %d labels", MAX_AXES);
+                diag_fix(c->cx, "reduce some of them first, or flatten several into one: x{(A,B)->P}");
                 return false;
             }
             v->axes[v->n_axes++] = v->args[i]->axes[j];
@@ -218,6 +219,7 @@ static int contracted_axis(struct checker *c, const struct ast_expr *e, const st
     if (a->n_axes == 0) {
         diag_error(
             c->cx, check_user_span(c, e->a->span), D_CONTRACTION, "the left operand of `@` has no axis to contract");
+        diag_fix(c->cx, "write `*` where one operand is a single number");
         return -1;
     }
     if (!a->is_decided) {
@@ -378,12 +380,15 @@ static struct value *check_binary(struct checker *c, const struct ast_expr *e) {
 static bool is_too_big(struct checker *c, const struct ast_expr *e) {
     bool is_long = c->k->n_values > MAX_VALUES || c->n_visits > MAX_VISITS, is_deep = c->depth == MAX_DEPTH;
     if (!is_long && !is_deep) return c->is_too_big;
-    if (!c->is_too_big && is_deep)
+    if (!c->is_too_big && is_deep) {
         diag_error(c->cx, check_user_span(c, e->span), D_TOO_DEEP, "expressions nested more than %d deep, fns expanded",
             MAX_DEPTH);
-    else if (!c->is_too_big)
+        diag_fix(c->cx, "give parts of it names of their own");
+    } else if (!c->is_too_big) {
         diag_error(c->cx, check_user_span(c, e->span), D_TOO_BIG,
             "the kernel %s has more than %d operations, fns expanded", c->k->name, MAX_VALUES);
+        diag_fix(c->cx, "split it into several kernels");
+    }
     return c->is_too_big = true;
 }
 

@@ -92,9 +92,11 @@ int check_declare_axis(struct checker *c, const struct ast_axis *a) {
                    NAME_ARG(a->name));
         return i;
     }
-    if (k->axes[i].extent >= 0 && k->axes[i].extent != (int64_t)v)
+    if (k->axes[i].extent >= 0 && k->axes[i].extent != (int64_t)v) {
         diag_error(c->cx, a->span, D_EXTENT_CONFLICT, NAME_FMT " is %lld here and %lld before", NAME_ARG(a->name),
                    (long long)v, (long long)k->axes[i].extent);
+        diag_fix(c->cx, "write the same extent, or another label");
+    }
     k->axes[i].extent = (int64_t)v;
     return i;
 }
@@ -129,6 +131,7 @@ void check_declare_param(struct checker *c, const struct ast_param *ap, bool is_
         int axis = check_declare_axis(c, a);
         if (p->n_axes == 8) {
             diag_error(c->cx, ap->span, D_TOO_MANY_AXES, "%s has more than 8 axes", p->name);
+            diag_fix(c->cx, "declare axes that lie side by side as one: x{P->(A,B=16)} splits it again");
             return;
         }
         for (int i = 0; i < p->n_axes; i++)

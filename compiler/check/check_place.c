@@ -285,6 +285,8 @@ static void warn_repeated(struct placing *x) {
         diag_warning(x->c->cx, x->e->span, D_BROADCAST,
             "the value of %s has axes %s only: it is repeated along " NAME_FMT, x->p->name,
             check_axes_text(x->c, x->value->axes, x->value->n_axes), NAME_ARG(label(x, x->p->axes[i])));
+        diag_fix(x->c->cx, "declare %s without " NAME_FMT " if that is not meant", x->p->name,
+            NAME_ARG(label(x, x->p->axes[i])));
         return;
     }
 }

@@ -386,6 +386,7 @@ static bool names_setting(struct test_block *b, const struct ast_entry *e, const
     }
     if (s->is_benchs && !b->test.is_bench) {
         diag_error(cx, e->span, D_TEST_SETTING, "%s is a setting of bench blocks, this is a test", s->name);
+        diag_fix(cx, "leave it out, or write a bench block: bench " NAME_FMT " { .. }", NAME_ARG(b->item->name));
         return false;
     }
     if (!e->sub.len || find_input(b, e->name).type) return true;
@@ -409,6 +410,7 @@ static bool is_repeated(const struct test_block *b, const struct ast_entry *e) {
             diag_error(b->c->cx, e->span, D_TEST_TWICE,
                 NAME_FMT "%s" NAME_FMT " stands a second time in this block; first on line %d", NAME_ARG(e->name),
                 e->sub.len ? "." : "", NAME_ARG(e->sub), span_line(b->c->cx, f->span));
+            diag_fix(b->c->cx, "leave one of them out");
             return true;
         }
     return false;

@@ -71,16 +71,20 @@ static void bad_character(struct lexer *l, const char *from) {
     const char *first_end = l->at;
     while (l->at < l->end && (*l->at & 0x80) != 0 && (*from & 0x80) != 0) l->at++;
     struct span at = span_of(l, from, first_end);
-    if (c == 0)
+    if (c == 0) {
         diag_error(l->cx, at, D_BAD_CHARACTER, "a NUL byte in the text");
-    else if (c == '\r')
+        diag_fix(l->cx, "save the file as UTF-8 text");
+    } else if (c == '\r') {
         diag_error(l->cx, at, D_BAD_CHARACTER, "a carriage return without a newline");
-    else if (c == UTF8_BAD)
+        diag_fix(l->cx, "end lines with a newline");
+    } else if (c == UTF8_BAD) {
         diag_error(l->cx, at, D_BAD_CHARACTER, "byte 0x%02x is no UTF-8", (unsigned char)*from);
-    else if (c > 0x20 && c < 0x7f)
+        diag_fix(l->cx, "save the file as UTF-8");
+    } else if (c > 0x20 && c < 0x7f) {
         diag_error(l->cx, at, D_BAD_CHARACTER, "unexpected character `%c`", (int)c);
-    else
+    } else {
         diag_error(l->cx, at, D_BAD_CHARACTER, "unexpected character U+%04X", (unsigned)c);
+    }
     if (ascii_for(c)) diag_fix(l->cx, "%s", ascii_for(c));
 }
 
@@ -96,6 +100,7 @@ static void skip_comment(struct lexer *l) {
         if (utf8_is_bidi(c)) {
             diag_error(l->cx, span_of(l, from, l->at), D_BAD_CHARACTER,
                        "U+%04X in a comment changes the direction of the text around it", (unsigned)c);
+            diag_fix(l->cx, "delete the character");
         } else {
             const char *resume = l->at;
             bad_character(l, from);
@@ -107,8 +112,10 @@ static void skip_comment(struct lexer *l) {
 static int word(struct lexer *l, const char *from) {
     uint32_t len = (uint32_t)(l->at - from);
     struct name name = {from, len};
-    if (len > MAX_NAME_BYTES)
+    if (len > MAX_NAME_BYTES) {
         diag_error(l->cx, span_of(l, from, l->at), D_TOO_BIG, "a name of %u bytes, longer than %d", len, MAX_NAME_BYTES);
+        diag_fix(l->cx, "shorten it");
+    }
     for (int t = 0; t < FX_N_DTYPES; t++)
         if (name_is(name, fx_dtype_name(t))) return T_DTYPE;
     return T_ID;
@@ -185,6 +192,7 @@ struct token *lex(struct cx *cx, int file, int *n) {
         code = next_code(&l, &from);
         if (*n == MAX_TOKENS && code != T_END) {
             diag_error(cx, span_of(&l, from, l.at), D_TOO_BIG, "a spec of more than %d tokens", MAX_TOKENS);
+            diag_fix(cx, "split it into several specs");
             code = T_END;
         }
         if (code == T_END) new_line(&l, l.at);

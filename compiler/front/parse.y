@@ -290,7 +290,10 @@ static struct ast_type *type(struct parse *p, const struct token *t, const struc
 }
 
 static void once(struct parse *p, struct ast_type *y, const struct token *t, bool was_given) {
-    if (was_given) diag_error(p->cx, span_of(p, t), D_SYNTAX, "`%.*s` is given twice", (int)t->len, t->s);
+    if (was_given) {
+        diag_error(p->cx, span_of(p, t), D_SYNTAX, "`%.*s` is given twice", (int)t->len, t->s);
+        diag_fix(p->cx, "leave one of them out");
+    }
     y->span = join(y->span, span_of(p, t));
 }
 
@@ -1150,6 +1153,7 @@ struct ast_file *fx_parse(struct cx *cx, int file) {
     int first_message = cx->n_diags, n;
     if (cx->files[file].len > MAX_FILE_BYTES) {
         diag_error(cx, (struct span){.file = (uint16_t)file}, D_TOO_BIG, "a file of more than %d bytes", MAX_FILE_BYTES);
+        diag_fix(cx, "split it into several specs");
         return p.ast;
     }
     p.tokens = lex(cx, file, &n);

@@ -154,8 +154,10 @@ static int wanted_param(
     } else if (!fx_is_float(k->params[i].dtype)) {
         diag_error(cx, id->span, D_GRADIENT, NAME_FMT " is %s: a gradient is taken by tensors and scalars of floats",
             NAME_ARG(id->name), fx_dtype_name(k->params[i].dtype));
+        diag_fix(cx, "leave " NAME_FMT " out of the list", NAME_ARG(id->name));
     } else if (is_wanted[i]) {
         diag_error(cx, id->span, D_REDEFINED, "the gradient by " NAME_FMT " is asked for twice", NAME_ARG(id->name));
+        diag_fix(cx, "name it once");
     } else {
         return i;
     }
@@ -188,6 +190,7 @@ static void add_saved(struct grad *g, const struct ast_item *item, const struct 
             if (f->params[i].is_output && name_eq(f->params[i].ast->name, id->name)) o = &f->params[i];
         if (is_twice) {
             diag_error(cx, id->span, D_REDEFINED, NAME_FMT " is saved twice", NAME_ARG(id->name));
+            diag_fix(cx, "name it once");
         } else if (!o) {
             diag_error(cx, id->span, D_UNKNOWN_NAME, NAME_FMT " has no output named " NAME_FMT,
                 NAME_ARG(item->grad_of), NAME_ARG(id->name));
@@ -195,6 +198,7 @@ static void add_saved(struct grad *g, const struct ast_item *item, const struct 
         } else if (o->is_input || o->placed) {
             diag_error(cx, id->span, D_GRADIENT, NAME_FMT " is stored over what was there: it is no saved output",
                 NAME_ARG(id->name));
+            diag_fix(cx, "leave it out of `saved:`");
         } else {
             add_param(g, o, o->name, false);
         }
@@ -358,8 +362,10 @@ void grad_kernel(struct checker *c, const struct ast_item *item, const struct ke
     c->n_calls = 1;
     differentiate(&g, item, f, whole);
     c->n_calls = 0;
-    if (k->n_values > MAX_VALUES && !c->cx->n_errors)
+    if (k->n_values > MAX_VALUES && !c->cx->n_errors) {
         diag_error(c->cx, item->span, D_TOO_BIG, "the kernel %s has more than %d operations, those of %s among them",
             k->name, MAX_VALUES, f->name);
+        diag_fix(c->cx, "split %s into several kernels", f->name);
+    }
     if (!c->cx->n_errors) extent_settle(c);
 }

@@ -121,9 +121,11 @@ static void check_limits(struct cx *cx, const struct scheduled_graph *c) {
         {"GPU kernels", c->n_launches, FX_MAX_LAUNCHES},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        if (limits[i].n > limits[i].most)
+        if (limits[i].n > limits[i].most) {
             diag_error(cx, k->ast->name_span, D_TOO_BIG, "%s has %d %s, more than %d", k->name, limits[i].n,
                 limits[i].what, limits[i].most);
+            diag_fix(cx, "split it into several kernels");
+        }
     for (int i = 0; i < c->partition->n_buffers; i++) {
         const struct buffer *b = &c->partition->buffers[i];
         double n = kernel_elements(k, b->axes, b->n_axes);
@@ -166,10 +168,12 @@ static void name_entries(struct cx *cx, struct scheduled_graph *c, struct launch
     struct arena *a = &cx->arena;
     struct scheduled *s = &c->kernels[j.first];
     if (j.n == 1) drop_impossible(cx, c, s);
-    if (!s->n_configs)
+    if (!s->n_configs) {
         diag_error(cx, s->group->stores[0].value->span, D_NO_SCHEDULE,
             "no configuration of schedule %s takes these extents: a flattened axis of a contraction stays below 2^31",
             s->schedule->name);
+        diag_fix(cx, "split the long axis, and call the kernel for each part");
+    }
     const char *pass = s->parts && j.n == 1 ? arena_printf(a, "pass%d", s->pass) : "";
     *out = (struct plan_launch){.first = j.first,
         .n = j.n,

@@ -14,6 +14,7 @@
 
 #include "graph/terms.h"
 #include "schedule/chain_program.h"
+#include "schedule/pins.h"
 #include "schedule/row_program.h"
 #include "schedule/wgmma.h"
 
@@ -154,7 +155,7 @@ static struct scheduled *configure_for(
         .block = block,
         .is_phase = true,
         .hands_on = s->hands_on};
-    return s->schedule->configure(c->graph, c->partition, t, &why_not) && schedule_apply_pins(c->graph, t, &why_not)
+    return s->schedule->configure(c->graph, c->partition, t, &why_not) && pins_apply(c->graph, t, &why_not)
                ? t
                : NULL;
 }
@@ -240,7 +241,7 @@ static bool schedule_phases(struct cx *cx, struct scheduled_graph *c, struct lau
         if (!is_same) {
             t.n_configs = 0;
             if (!t.schedule->configure(c->graph, c->partition, &t, &why_not) ||
-                !schedule_apply_pins(c->graph, &t, &why_not))
+                !pins_apply(c->graph, &t, &why_not))
                 return false;
         }
         if (!drop_skinny(&t) && is_same) {

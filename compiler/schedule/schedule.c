@@ -2,6 +2,7 @@
  * takes the cheapest the contract (`fuse:`, `kernels:`) allows. */
 #include "schedule/beside.h"
 #include "schedule/bins.h"
+#include "schedule/pins.h"
 #include "schedule/traffic.h"
 #include "schedule/wgmma.h"
 
@@ -70,53 +71,6 @@ bool is_space_axis(const struct scheduled *s, int axis) {
     return axes_have(rows->axes, rows->n, axis) || axes_have(cols->axes, cols->n, axis);
 }
 
-/* ---- pins ---- */
-
-static bool fits_pin(const struct config *f, const struct pin *p) {
-    if (strcmp(p->name, "tile") == 0)
-        return p->values[0] == f->tile_m && p->values[1] == f->tile_n && (p->n < 3 || p->values[2] == f->tile_k);
-    return p->values[0] == (strcmp(p->name, "stages") == 0 ? f->stages : f->block / 32);
-}
-
-static bool fits_pins(const struct kernel *k, const struct config *f) {
-    for (int i = 0; i < k->n_pins; i++)
-        if (!fits_pin(f, &k->pins[i])) return false;
-    return true;
-}
-
-/* Leaves the configurations the pins allow. Where operands are not aligned and no such configuration takes them, the
- * others stay: a pin makes no call fail. False, with what there is, where none fits at all. */
-bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not) {
-    bool fits[N_CONFIG_KINDS] = {false}, any = false;
-    struct buf have;
-    int n = 0;
-    if (!g->kernel->n_pins || !s->group->contraction) return true;
-    buf_init(&have, &g->cx->arena);
-    for (int i = 0; i < s->n_configs; i++) {
-        if (s->configs[i].is_skinny) continue; /* a pin is of the tiles that take any extents */
-        fits[kind_of(&s->configs[i])] |= fits_pins(g->kernel, &s->configs[i]);
-        any |= fits_pins(g->kernel, &s->configs[i]);
-        buf_printf(&have, "%s%s with %d warps", have.len ? ", " : "", s->configs[i].text, s->configs[i].block / 32);
-    }
-    if (!any) return *why_not = arena_printf(&g->cx->arena, "it has not what is pinned; it has %s", have.s), false;
-    for (int i = 0; i < s->n_configs; i++)
-        if (!s->configs[i].is_skinny && (!fits[kind_of(&s->configs[i])] || fits_pins(g->kernel, &s->configs[i])))
-            s->configs[n++] = s->configs[i];
-    s->n_configs = n;
-    return true;
-}
-
-/* A pin must have something to hold. */
-static bool pins_are_met(struct cx *cx, const struct graph *g) {
-    struct contraction c;
-    if (!g->kernel->n_pins) return true;
-    for (int i = 0; i < g->n_nodes; i++)
-        if (as_contraction(g->nodes[i], &c)) return true;
-    diag_error(cx, g->kernel->pins[0].span, D_PIN, "`%s` is pinned, but %s has no contraction", g->kernel->pins[0].name,
-        g->kernel->name);
-    return false;
-}
-
 /* What every schedule but the one taken lacked or would have cost. */
 static void note_rejected(
     struct cx *cx, struct scheduled *best, const struct scheduled *tried, const char *const *why_not) {
@@ -125,6 +79,20 @@ static void note_rejected(
             PUSH(&cx->arena, best->rejected, best->n_rejected) = (struct rejected){
                 tried[i].schedule, why_not[i], tried[i].seconds};
 }
+
+/* The error that no schedule takes r. One reason is enough: that of the most general schedule of the driver that r is
+ * made for, the last of its rows in schedules.def. */
+static void refuse_group(struct cx *cx, const struct group *r, const char *const *why_not) {
+    const char *driver = r->is_row ? "row" : r->intermediate ? "chain" : r->contraction ? "gemm" : "pointwise";
+    int last = 0;
+    for (int i = 0; i < N_SCHEDULES; i++)
+        if (strcmp(schedules[i].driver, driver) == 0) last = i;
+    diag_error(cx, r->stores[0].value->span, D_NO_SCHEDULE,
+        "no schedule of this version takes this; the most general for it, %s, says: %s", schedules[last].name,
+        why_not[last]);
+    diag_fix(cx, "rewrite it; `fxc run --device=cpu` evaluates it as it stands");
+}
+
 /* ---- choice ---- */
 
 static void price_group(const struct graph *g, const struct partition *p, struct scheduled *s) {
@@ -138,15 +106,15 @@ static bool schedule_group(
     struct cx *cx, const struct graph *g, const struct partition *p, const struct group *r, struct scheduled *best) {
     struct scheduled tried[N_SCHEDULES];
     const char *why_not[N_SCHEDULES];
-    struct buf lacking;
     struct tensor *loads = NEW_ARRAY(&cx->arena, struct tensor, g->n_nodes + 1);
-    int taken = -1, n_loads = group_loads(g, p, r, loads, g->n_nodes);
-    buf_init(&lacking, &cx->arena);
+    const struct scheduled *unpinned[N_SCHEDULES]; /* refused for what is pinned alone */
+    int n_unpinned = 0, taken = -1, n_loads = group_loads(g, p, r, loads, g->n_nodes);
     for (int i = 0; i < N_SCHEDULES; i++) {
         why_not[i] = "";
         tried[i] = (struct scheduled){.group = r, .schedule = &schedules[i], .loads = loads, .n_loads = n_loads};
-        if (!schedules[i].configure(g, p, &tried[i], &why_not[i]) || !schedule_apply_pins(g, &tried[i], &why_not[i])) {
-            buf_printf(&lacking, "%s%s: %s", lacking.len ? "; " : "", schedules[i].name, why_not[i]);
+        if (!schedules[i].configure(g, p, &tried[i], &why_not[i])) continue;
+        if (!pins_apply(g, &tried[i], &why_not[i])) {
+            unpinned[n_unpinned++] = &tried[i];
             continue;
         }
         why_not[i] = NULL;
@@ -155,8 +123,8 @@ static bool schedule_group(
     }
     if (taken < 0 && p->is_optional) return false;
     if (taken < 0) {
-        diag_error(
-            cx, r->stores[0].value->span, D_NO_SCHEDULE, "no schedule of this version takes this: %s", lacking.s);
+        if (n_unpinned) pins_refuse(cx, g, unpinned, n_unpinned);
+        else refuse_group(cx, r, why_not);
         return false;
     }
     *best = tried[taken];
@@ -351,6 +319,7 @@ static bool contract_holds(struct cx *cx, const struct scheduled_graph *c) {
         bool has_reason = n_launches > k->kernels && c->why_apart;
         diag_error(cx, k->kernels_span, D_KERNEL_COUNT, "`kernels: %d`, but %s takes %d%s%s", k->kernels, k->name,
             n_launches, has_reason ? ": " : "", has_reason ? c->why_apart : "");
+        diag_fix(cx, "write `kernels: %d`, or leave `kernels` out", n_launches);
         return false;
     }
     return true;
@@ -414,7 +383,7 @@ struct scheduled_graph *fx_schedule(struct cx *cx, const struct graph *g) {
     struct scheduled_graph *best = NULL;
     struct tried *all = NEW_ARRAY(&cx->arena, struct tried, g->n_partitions + 1);
     int n = 0, *at = NEW_ARRAY(&cx->arena, int, g->n_partitions + 1); /* their numbers */
-    if (!pins_are_met(cx, g)) return NULL;
+    if (!pins_have_subject(cx, g)) return NULL;
     for (int i = 0; i < g->n_partitions; i++) {
         bool is_separate = g->partitions[i].is_separate;
         if (g->kernel->fuse == FUSE_NEVER && !is_separate) continue;

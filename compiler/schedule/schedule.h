@@ -236,9 +236,6 @@ double fx_estimate(const struct scheduled_graph *c);
  * the lowest one. Its kernels have no other configurations; c stays as it is. */
 const struct scheduled_graph *fx_price_variants(const struct scheduled_graph *c, const int *variants);
 
-/* Leaves the configurations of s that the kernel's pins allow; false, with what there is, where none fits. */
-bool schedule_apply_pins(const struct graph *g, struct scheduled *s, const char **why_not);
-
 /* Why an engine does not take operands that lie in parts. */
 extern const char *const schedule_no_parts;
 /* Why a schedule has no configuration that fits a block of the machine. */
