@@ -321,8 +321,15 @@ struct fx_skinny_lines {
       } else {
         const long long stride = OPERAND::stride_k(p, j);
         const T *const from = OPERAND::at(p, j, batch, ko) + row * OPERAND::stride_mn(p, j) + k * stride;
-        if constexpr (ALIGNED && ALONG_K) {
+        if constexpr (ALIGNED && ALONG_K && WORDS <= 4) {
           fx_load_words(w[l], from);
+        } else if constexpr (ALIGNED && ALONG_K) {  // of 8-byte elements two loads of 16 bytes: k may end between them
+#pragma unroll
+          for (int i = 0; i < WORDS; i += 4) {
+            unsigned half[4] = {};
+            if (k + i * 4 / PRODUCT::SIZE < k_end) fx_load_words(half, from + i * 4 / PRODUCT::SIZE);
+            memcpy(w[l] + i, half, sizeof half);
+          }
         } else {
           T x[N];
 #pragma unroll

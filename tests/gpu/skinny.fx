@@ -66,6 +66,7 @@ test f64_kn { M=1 N=40 K=256 init: integers(-2,2) tol: exact }
 test f64_kn { M=4 N=33 K=72 init: integers(-2,2) tol: exact }
 test f64_kn { M=8 N=64 K=1000 init: integers(-2,2) tol: exact }
 test f64_kn { M=6 N=9 K=61 init: integers(-2,2) tol: exact }
+test f64_kn { M=3 N=34 K=70 init: integers(-2,2) tol: exact } # k ends within a product's four, and with the tensor
 kernel f64_mk(x: f64[K,M], w: f64[N,K]) -> y: f64[M,N] { y = x @[K] w }
 test f64_mk { M=1 N=40 K=256 init: integers(-2,2) tol: exact }
 test f64_mk { M=4 N=33 K=72 init: integers(-2,2) tol: exact }
