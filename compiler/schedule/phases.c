@@ -179,6 +179,30 @@ static const struct config *pick(
     return best;
 }
 
+struct picked { /* what a phase takes beside a leader of that many threads */
+    int phase, block;
+    bool is_aligned;
+    const struct config *config; /* NULL: nothing */
+};
+
+struct picks { /* of one launch: leaders differ in much that their phases do not ask for */
+    struct picked *all;
+    int n;
+};
+
+static const struct config *pick_once(struct cx *cx, const struct scheduled_graph *c, struct picks *known, int phase,
+    const struct config *leader) {
+    const struct picked wanted = {.phase = phase, .block = leader->block, .is_aligned = leader->is_aligned};
+    for (int i = 0; i < known->n; i++) {
+        const struct picked *k = &known->all[i];
+        if (k->phase == phase && k->block == wanted.block && k->is_aligned == wanted.is_aligned) return k->config;
+    }
+    struct picked *k = &PUSH(&cx->arena, known->all, known->n);
+    *k = wanted;
+    k->config = pick(cx, c, &c->kernels[phase], wanted.block, wanted.is_aligned);
+    return k->config;
+}
+
 /* Blocks of the entry an SM is to hold: what all phases have registers and shared memory for. */
 static int blocks_on_sm(const struct arch *m, int block, int min_blocks, int smem_bytes) {
     int most = m->sm_shared / (smem_bytes + SHARED_OVERHEAD);
@@ -194,11 +218,11 @@ struct phase_configs { /* of one phase */
 /* Sets one more entry of launch j after configuration f of its leader.
  * False where some phase has none to go with it. */
 static bool add_entry(struct cx *cx, struct scheduled_graph *c, struct launch_phases j, int leader,
-    const struct config *f, struct phase_configs *configs, int v) {
+    const struct config *f, struct phase_configs *configs, int v, struct picks *known) {
     int smem = 0, min_blocks = 32;
     for (int i = 0; i < j.n; i++) {
         const struct scheduled *s = &c->kernels[j.first + i];
-        const struct config *own = is_pass_of(s, &c->kernels[leader]) ? f : pick(cx, c, s, f->block, f->is_aligned);
+        const struct config *own = is_pass_of(s, &c->kernels[leader]) ? f : pick_once(cx, c, known, j.first + i, f);
         if (!own) return false;
         configs[i].of[v] = *own;
         if (smem < own->smem_bytes) smem = own->smem_bytes;
@@ -266,8 +290,10 @@ static bool configure_phases(struct cx *cx, struct scheduled_graph *c, struct la
     if (!l->group->contraction) l = configure_for(cx, c, l, BLOCK);
     if (!l) return false;
     struct phase_configs *configs = NEW_ARRAY(&cx->arena, struct phase_configs, j.n);
+    struct picks known = {0};
     for (int v = 0; v < l->n_configs; v++)
-        if (config_is_possible(cx, c, l, &l->configs[v])) n += add_entry(cx, c, j, leader, &l->configs[v], configs, n);
+        if (config_is_possible(cx, c, l, &l->configs[v]))
+            n += add_entry(cx, c, j, leader, &l->configs[v], configs, n, &known);
     for (int i = 0; n && i < j.n; i++) {
         struct scheduled *s = &c->kernels[j.first + i];
         memcpy(s->configs, configs[i].of, sizeof s->configs);

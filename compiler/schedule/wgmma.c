@@ -429,13 +429,23 @@ static bool suits_phase(const struct scheduled *s, const struct wgmma_tile *e, i
     return !e->splits_k && !e->cluster_m && (!s->hands_on || sums_held(e, n_sums) <= MOST_SUMS);
 }
 
+struct of_group { /* what is the same of all its tiles */
+    double instructions; /* of an element */
+    int vector, n_boxes; /* where stores are aligned: elements of a piece, boxes */
+};
+
+static struct of_group of_group(const struct graph *g, const struct partition *p, const struct scheduled *s) {
+    const int vector = gemm_piece_vector(g, p, s, 8);
+    return (struct of_group){group_footprint(g, p, s->group).instructions, vector, wgmma_boxes(g, p, s, vector)};
+}
+
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
 static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s,
-    const struct wgmma_tile *e, double instructions, bool stores_any, int most) {
+    const struct wgmma_tile *e, const struct of_group *all, bool stores_any, int most) {
     int n_sums = s->gemm.n_accumulators, b_tiles = s->gemm.most_sums, staged = staged_bytes(g, s),
-        vector = stores_any && !staged ? 1 : gemm_piece_vector(g, p, s, 8),
+        vector = stores_any && !staged ? 1 : all->vector,
         beside = !e->splits_k && are_beside(s, e->bn) ? n_sums : 1,
-        n_boxes = stores_any || e->splits_k || staged ? 0 : wgmma_boxes(g, p, s, vector),
+        n_boxes = stores_any || e->splits_k || staged ? 0 : all->n_boxes,
         slabs = 2 * n_boxes, stages = most_stages(g, e, b_tiles, n_sums, slabs, staged), chunk = e->chunk;
     if (n_boxes) {
         struct tensor t = tensor_of_store(g, p, s->group->stores);
@@ -445,7 +455,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     }
     if (stages > most) stages = most;
     if (staged && (e->splits_k || s->hands_on)) return;
-    if (lacks_registers(g, s, e, n_sums, n_boxes > 0, staged > 0, instructions)) return;
+    if (lacks_registers(g, s, e, n_sums, n_boxes > 0, staged > 0, all->instructions)) return;
     if (!suits_phase(s, e, n_sums) || n_sums < e->least_sums || n_sums > e->most_sums) return;
     if (!n_boxes && e->chunk / vector > 32) return;
     const bool is_split = s->gemm.is_split, is_tf32 = !is_split && is_f32(&s->gemm);
@@ -463,7 +473,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
                                                      : OF_SCALED_COLUMNS);
     const int k = K_BYTES / (is_split ? 2 : element_bytes(&s->gemm));
     const double epilogue = gemm_epilogue_cycles(e->bm * e->bn, e->is_pingpong ? 1 : e->consumers, n_sums,
-        instructions + (is_split ? 0 : STORED * n_sums));
+        all->instructions + (is_split ? 0 : STORED * n_sums));
     struct config *c = config_next(s);
     if (!c) return;
     *c = (struct config){.is_aligned = true,
@@ -504,14 +514,14 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
 
 void wgmma_limit_stages(
     const struct graph *g, const struct partition *p, const struct scheduled *s, struct config *f, int stages) {
-    double instructions = group_footprint(g, p, s->group).instructions;
+    const struct of_group of = of_group(g, p, s);
     struct scheduled *t = NEW(&g->cx->arena, struct scheduled);
     int n_tiles;
     const struct wgmma_tile *all = tiles_of(&s->gemm, &n_tiles);
     for (int i = 0; i < n_tiles; i++) {
         *t = *s;
         t->n_configs = 0;
-        add_config(g, p, t, &all[i], instructions, f->stores_any, stages);
+        add_config(g, p, t, &all[i], &of, f->stores_any, stages);
         if (!t->n_configs || strcmp(t->configs[0].suffix, f->suffix) != 0) continue;
         *f = t->configs[0];
         return;
@@ -528,7 +538,7 @@ static bool configure(const struct graph *g, const struct partition *p, struct s
     if (!gemm_shape(g, p, s, why_not)) return false;
     if (wgmma_makes(g, p, s)) return wgmma_configure_made(g, p, s, why_not);
     if (!takes(g, s, why_not)) return false;
-    double instructions = group_footprint(g, p, s->group).instructions;
+    const struct of_group of = of_group(g, p, s);
     const bool is_words = is_f32(&s->gemm), is_bytes = is_byte(&s->gemm);
     const char *element = is_words ? "float" : arena_printf(&g->cx->arena, "fx_%s", fx_dtype_name(s->gemm.a_dtype));
     const struct skinny skinny = s->gemm.is_scaled ? (struct skinny){0}
@@ -542,9 +552,9 @@ static bool configure(const struct graph *g, const struct partition *p, struct s
     if (s->is_phase && (s->gemm.is_split || s->gemm.is_scaled)) return *why_not = "it is a phase beside others", false;
     if (!s->gemm.is_split && !s->is_phase && !promotes(&s->gemm)) skinny_add(g, p, s, &skinny, true);
     int n_skinny = s->n_configs;
-    for (int i = 0; i < n_tiles; i++) add_config(g, p, s, &all[i], instructions, false, MOST_STAGES);
+    for (int i = 0; i < n_tiles; i++) add_config(g, p, s, &all[i], &of, false, MOST_STAGES);
     for (int i = 0; i < n_tiles; i++)
-        if (all[i].stores_any) add_config(g, p, s, &all[i], instructions, true, MOST_STAGES);
+        if (all[i].stores_any) add_config(g, p, s, &all[i], &of, true, MOST_STAGES);
     if (s->n_configs == n_skinny) return *why_not = schedule_no_room(g), false;
     if (s->wants_windows && !is_possible(g, p, s))
         return *why_not = "a window reaches too far, or its channels are no multiple of 8", false;
