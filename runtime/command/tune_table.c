@@ -1,8 +1,9 @@
 /* What tune found, for people and programs: a table, CSV, or JSON. Input: ways with their times, ranked. */
 #include <string.h>
 
-#include "command/tune.h"
 #include "base/json.h"
+#include "command/report_json.h"
+#include "command/tune.h"
 
 enum { SCHEMA_VERSION = 1 };
 
@@ -142,39 +143,23 @@ static void put_way(struct json *j, const struct tuning *t, const struct way *w)
     json_close(j, '}');
 }
 
-static fx_status print_json(const struct tuning *t) {
-    struct arena arena;
-    jmp_buf oom;
-    struct buf b;
-    arena_init(&arena, &oom);
-    if (setjmp(oom)) {
-        arena_release(&arena);
-        return complain(FX_ERR_NOMEM, "out of memory");
-    }
-    buf_init(&b, &arena);
-    struct json j = {.out = &b};
-    json_open(&j, '{');
-    json_member_int(&j, "version", SCHEMA_VERSION);
-    json_member_text(&j, "kernel", t->job->kernel->name);
-    json_member_text(&j, "device", device_of(t));
-    json_open_object(&j, "extents");
-    for (int i = 0; i < t->job->kernel->n_extents; i++)
-        if (!job_is_derived(t->job->kernel, i))
-            json_member_int(&j, t->job->kernel->extents[i].name, t->job->extents[i]);
-    json_close(&j, '}');
-    json_member_real(&j, "seconds", t->seconds);
-    json_member_text(&j, "kept", *t->kept ? t->kept : NULL);
-    json_open_list(&j, "ways");
-    for (int i = 0; i < t->n_ways; i++) put_way(&j, t, &t->ways[i]);
-    json_close(&j, ']');
-    json_close(&j, '}');
-    printf("%s%s", t->is_first ? "[" : ",\n", b.s);
-    arena_release(&arena);
-    return FX_OK;
+static void put_members(struct json *j, const void *of) {
+    const struct tuning *t = of;
+    json_member_real(j, "seconds", t->seconds);
+    json_member_text(j, "kept", *t->kept ? t->kept : NULL);
+    json_open_list(j, "ways");
+    for (int i = 0; i < t->n_ways; i++) put_way(j, t, &t->ways[i]);
+    json_close(j, ']');
 }
 
 fx_status print_tuning(const struct tuning *t) {
-    if (t->is_json) return print_json(t);
+    if (t->is_json)
+        return report_json(&(struct report_json){.version = SCHEMA_VERSION,
+            .job = t->job,
+            .device = device_of(t),
+            .before = t->is_first ? "[" : ",\n",
+            .put_members = put_members,
+            .of = t});
     (t->is_csv ? print_csv : print_table)(t);
     return FX_OK;
 }

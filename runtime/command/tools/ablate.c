@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/command.h"
 #include "base/json.h"
+#include "command/report_json.h"
 
 enum { SCHEMA_VERSION = 1 };
 
@@ -241,38 +241,25 @@ static void put_candidate(struct json *j, const struct terms_table *t, const str
     json_close(j, '}');
 }
 
-static fx_status print_json(struct terms_table *t) {
-    struct arena arena;
-    jmp_buf oom;
-    struct buf b;
-    arena_init(&arena, &oom);
-    if (setjmp(oom)) {
-        arena_release(&arena);
-        return complain(FX_ERR_NOMEM, "out of memory");
-    }
-    buf_init(&b, &arena);
-    struct json j = {.out = &b};
-    json_open(&j, '{');
-    json_member_int(&j, "version", SCHEMA_VERSION);
-    json_member_text(&j, "kernel", t->whole.job.kernel->name);
-    json_member_text(&j, "device", t->is_plan_only ? NULL : fx_context_device(t->whole.job.context));
-    json_open_object(&j, "extents");
-    for (int i = 0; i < t->whole.job.kernel->n_extents; i++)
-        if (!job_is_derived(t->whole.job.kernel, i))
-            json_member_int(&j, t->whole.job.kernel->extents[i].name, t->whole.job.extents[i]);
-    json_close(&j, '}');
-    json_key(&j, "whole");
-    put_candidate(&j, t, &t->whole);
-    json_open_list(&j, "terms");
+static void put_members(struct json *j, const void *of) {
+    const struct terms_table *t = of;
+    json_key(j, "whole");
+    put_candidate(j, t, &t->whole);
+    json_open_list(j, "terms");
     for (int i = 1; i <= t->n_terms; i++) {
-        json_line(&j);
-        put_candidate(&j, t, candidate(t, i));
+        json_line(j);
+        put_candidate(j, t, &t->without[i - 1]);
     }
-    json_close(&j, ']');
-    json_close(&j, '}');
-    fputs(b.s, stdout);
-    arena_release(&arena);
-    return FX_OK;
+    json_close(j, ']');
+}
+
+static fx_status print_json(const struct terms_table *t) {
+    return report_json(&(struct report_json){.version = SCHEMA_VERSION,
+        .job = &t->whole.job,
+        .device = t->is_plan_only ? NULL : fx_context_device(t->whole.job.context),
+        .before = "",
+        .put_members = put_members,
+        .of = t});
 }
 
 fx_status ablate_request(const struct request *r, const struct machine *machine) {
