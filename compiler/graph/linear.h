@@ -1,4 +1,4 @@
-/* Integer values that are linear in running indices: positions of accesses, as far as numbers say so. */
+/* Integer values that are linear in running indices, with constant factors: most positions of accesses. */
 #ifndef FX_LINEAR_H
 #define FX_LINEAR_H
 
@@ -12,8 +12,11 @@ struct linear { /* first + the sum of factor * idx(axis), each axis once; zero i
     int64_t factor[LINEAR_TERMS], first;
 };
 
-/* Adds scale * n to l; false, and l is of no use any more, where n is not linear so, has more axes than there is room
- * for, or numbers are beyond 32 bits. */
+/* Adds scale * n to l. False, and l is then undefined, if n is not linear, has more than LINEAR_TERMS axes, or has a
+ * number beyond 32 bits. */
 bool linear_add(struct linear *l, const struct node *n, int64_t scale);
+/* The factor of idx(axis) in n, 0 if n does not depend on it. The other terms of n may be anything. False if n is not
+ * linear in the index, or a number is beyond 32 bits. */
+bool linear_factor(const struct node *n, int axis, int64_t *factor);
 
 #endif

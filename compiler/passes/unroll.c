@@ -12,6 +12,7 @@
  * `fuse: never`, where each operation is a kernel. */
 #include <math.h>
 
+#include "graph/linear.h"
 #include "graph/tensor.h"
 #include "passes/build.h"
 #include "passes/passes.h"
@@ -32,32 +33,15 @@ struct unroller {
     bool *is_reduced; /* by node: rows of what is made of it are reduced */
 };
 
-/* Position n as coefficient * idx(axis) + what has no such index; false where it is not seen to be that. */
-static bool find_coefficient(const struct node *n, int axis, int64_t *coefficient) {
-    int64_t a, b;
-    *coefficient = 0;
-    if (!node_has_axis(n, axis)) return true;
-    if (n->kind == N_INDEX) return *coefficient = 1, true;
-    if (n->kind != N_OP || n->n_args != 2) return false;
-    const struct node *x = n->args[0], *y = n->args[1];
-    if (n->op == O_MUL && y->kind == N_CONST && fx_is_integer(y->dtype) && find_coefficient(x, axis, &a))
-        return !__builtin_mul_overflow(a, y->integer, coefficient);
-    if (n->op == O_MUL && x->kind == N_CONST && fx_is_integer(x->dtype) && find_coefficient(y, axis, &b))
-        return !__builtin_mul_overflow(b, x->integer, coefficient);
-    if ((n->op != O_ADD && n->op != O_SUB) || !find_coefficient(x, axis, &a) || !find_coefficient(y, axis, &b))
-        return false;
-    return n->op == O_ADD ? !__builtin_add_overflow(a, b, coefficient) : !__builtin_sub_overflow(a, b, coefficient);
-}
-
 static double magnitude(int64_t v) { return v < 0 ? -(double)v : (double)v; }
 
 /* Whether windows over the reduced labels of n overlap at position p, or lie side by side and are narrow. */
 static bool overlaps(const struct graph *g, const struct node *n, const struct node *p) {
     for (int i = 0; i < n->n_reduced; i++) {
         int64_t within, between;
-        if (!find_coefficient(p, n->reduced[i], &within) || !within) continue;
+        if (!linear_factor(p, n->reduced[i], &within) || !within) continue;
         for (int j = 0; j < p->n_axes; j++)
-            if (!axes_have(n->reduced, n->n_reduced, p->axes[j]) && find_coefficient(p, p->axes[j], &between) &&
+            if (!axes_have(n->reduced, n->n_reduced, p->axes[j]) && linear_factor(p, p->axes[j], &between) &&
                 between) {
                 double most = magnitude(within) * (double)g->kernel->axes[n->reduced[i]].extent;
                 if (magnitude(between) < most || (magnitude(between) == most && most <= NARROW)) return true;
