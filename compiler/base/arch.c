@@ -51,7 +51,12 @@ struct arch arch_of_gpu(const struct arch *m, const char *device, int sms) {
     return out;
 }
 
+const struct cluster_step arch_cluster_steps[N_CLUSTER_STEPS] = {{2, 44, 10}, {4, 88, 10}};
+
 int arch_cluster_blocks(const struct arch *m, double tiles) {
-    double sms = m->sms;
-    return 1 + (fmod(tiles - 1, sms) * 2 + 1 < sms) + 2 * (tiles * 44 <= sms * 10) + 4 * (tiles * 88 <= sms * 10);
+    int blocks = 1 + (fmod(tiles - 1, m->sms) * 2 + 1 < m->sms);
+    for (int i = 0; i < N_CLUSTER_STEPS; i++)
+        if (tiles * arch_cluster_steps[i].of_tiles <= (double)m->sms * arch_cluster_steps[i].of_sms)
+            blocks += arch_cluster_steps[i].blocks;
+    return blocks;
 }

@@ -33,10 +33,17 @@ const struct arch *arch_row(int i);
 /* m as the GPU of that name is (NULL, or none of arch.def: as m is), with so many multiprocessors; 0: as many as that
  * has. */
 struct arch arch_of_gpu(const struct arch *m, const char *device, int sms);
-/* Blocks of a cluster that shares the k of each of so many tiles out, 1 where none does: 2 where the tiles of the last
- * round leave half of the SMs idle, 4 or 8 where all tiles fit at once so. Of clusters of more than 2 blocks an H200
- * holds as many as ten elevenths of its SMs make up. */
+/* The number of blocks of a cluster that divides the k of each of `tiles` tiles among its blocks; 1: no cluster. It is 2
+ * where the tiles of the last wave leave half of the SMs idle, and 4 or 8 where all clusters run at once. The same
+ * rule stands as a formula over the extents of a launch in plan_grid.c (launch_cluster), and in passes/split_open.c. */
 int arch_cluster_blocks(const struct arch *m, double tiles);
+/* Larger clusters: `blocks` more blocks where tiles * of_tiles <= SMs * of_sms. An H200 holds clusters of
+ * more than 2 blocks on ten elevenths of its SMs. */
+enum { N_CLUSTER_STEPS = 2 };
+struct cluster_step {
+    int blocks, of_tiles, of_sms;
+};
+extern const struct cluster_step arch_cluster_steps[N_CLUSTER_STEPS];
 /* Cycles that all SMs together have in a second. */
 static inline double arch_all_cycles(const struct arch *m) { return m->sms * m->cycles; }
 

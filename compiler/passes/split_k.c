@@ -119,13 +119,9 @@ static bool is_plain(const struct graph *g, const struct node *n, int k) {
            !g->kernel->params[n->param].is_strided;
 }
 
-/* Slices for every multiprocessor to have one, of so many rows and columns; of few rows as many as keep the memory
- * busy. */
-static double wanted_slices(const struct arch *m, double rows, double cols, double batches, double depth, int bits) {
-    double tiles = rows <= split_few_rows(bits) ? up(cols, FEW_TILE) : up(rows, TILE) * up(cols, TILE),
-           wanted = floor((rows <= split_few_rows(bits) ? split_busy_tiles(m) : m->sms) / (batches * tiles)),
-           most = floor(depth / LEAST_SLICE);
-    wanted = wanted < most ? wanted : most;
+/* The number of slices that keep every multiprocessor busy, of equal length but for the last one. */
+static double wanted_slices(const struct graph *g, const struct node *n, const struct slices *of, double depth) {
+    const int64_t wanted = split_most(g, n, of);
     return wanted > 1 ? up(depth, SLICE_STEP * (int)up(up(depth, (int)wanted), SLICE_STEP)) : 1;
 }
 
@@ -188,7 +184,7 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
                   wider = fx_dtype_bits(fa) > fx_dtype_bits(fb) ? fa : fb;
     const bool by_maps = m->has_wgmma && (da == FX_F16 || da == FX_BF16) && da == db,
                has_clusters = by_maps && !stores_odd_rows(g, n);
-    int bits = fx_dtype_bits(wider);
+    const int bits = out->bits = fx_dtype_bits(wider);
     double rate = flops_a_cycle(g, n, wider),
            whole = product_seconds(m, rows, cols, batches, depth, rate, has_clusters),
            skinny = skinny_seconds(m, rows, cols, batches, depth, bits),
@@ -200,7 +196,7 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
     const int step = n->n_reduced > 1 && !by_maps ? OUTER_STEP : SLICE_STEP;
     const bool is_open = !are_fixed(g, n);
     const bool are_plain = n->n_reduced == 1 && is_plain(g, c.a, k) && is_plain(g, c.b, k);
-    const double wanted = wanted_slices(m, rows, cols, batches, depth, bits);
+    const double wanted = wanted_slices(g, n, out, depth);
     /* where the launch knows extents, factors that are read as they lie may be cut anywhere, others in equal slices */
     const double uneven = are_plain ? wanted : 0,
                  even = is_open && !are_plain && !by_maps ? split_even((int64_t)nominal_size(g, &k, 1), wanted) : 0;
@@ -216,7 +212,7 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
         if (seconds >= best) continue;
         best = seconds, is_cut = true;
         out->number = d, out->is_even = is_even || d == even, out->is_open = is_open && !is_even;
-        out->most = (int)wanted, out->bits = bits, out->rate = rate, out->has_clusters = has_clusters;
+        out->most = (int)wanted, out->rate = rate, out->has_clusters = has_clusters;
         out->length = out->is_even ? (int)(nominal_size(g, &k, 1) / d)
                                    : SLICE_STEP * (int)up(up(depth, d), SLICE_STEP);
     }

@@ -3,6 +3,7 @@
  * In: a contraction some of whose extents are open, and the label that is cut. Out: labels of the kernel, each with the
  * equation that gives its extent: how many slices keep all multiprocessors busy, how many there are, how long they are,
  * and whether cutting pays, as split_k.c has it of extents that it knows. Times are in femtoseconds. */
+#include "graph/tensor.h"
 #include "graph/terms.h"
 #include "passes/build.h"
 #include "passes/split_k.h"
@@ -79,9 +80,8 @@ static void push_is_odd(const struct slice_writer *w, struct terms *x, int label
 
 /* The time of a product by the tile that suits it best; uncut, clusters may share out the k of a tile. */
 static void push_product(const struct slice_writer *w, struct terms *x, int number, int place) {
-    static const struct { /* as arch_cluster_blocks has it: so many blocks more of up to of_sms / of_tiles SMs' tiles */
-        int blocks, of_tiles, of_sms;
-    } more[] = {{1, 2, 1}, {2, 44, 10}, {4, 88, 10}};
+    /* A cluster of 2 where all of them run at once: arch_cluster_blocks has it of the last wave's tiles alone. */
+    static const struct cluster_step two = {1, 2, 1};
     int n = 0;
     for (int i = 0; i < N_TILES; i++) {
         const struct split_tile *t = &split_tiles[i];
@@ -94,11 +94,12 @@ static void push_product(const struct slice_writer *w, struct terms *x, int numb
             constant_op(x, femtoseconds(of_k), FX_T_MUL);
             if (clusters) {
                 terms_constant(x, 1);
-                for (int c = 0; c < 3; c++) {
+                for (int c = 0; c <= N_CLUSTER_STEPS; c++) {
+                    const struct cluster_step *step = c ? &arch_cluster_steps[c - 1] : &two;
                     push_tiles(w, x, t, number);
-                    constant_op(x, more[c].of_tiles, FX_T_MUL);
-                    constant_op(x, (int64_t)more[c].of_sms * w->m->sms, FX_T_LE);
-                    constant_op(x, more[c].blocks, FX_T_MUL);
+                    constant_op(x, step->of_tiles, FX_T_MUL);
+                    constant_op(x, (int64_t)step->of_sms * w->m->sms, FX_T_LE);
+                    constant_op(x, step->blocks, FX_T_MUL);
                     terms_op(x, FX_T_ADD);
                 }
                 terms_op(x, FX_T_DIV);
@@ -216,7 +217,7 @@ static struct fx_expr pays_expr(const struct slice_writer *w, int number, int pl
 
 /* ---- labels ---- */
 
-/* In how many slices of LEAST_SLICE at least all multiprocessors have one, as wanted_slices has it; at least 1. */
+/* split_most over the extents of a launch. */
 static struct terms most_terms(const struct slice_writer *w) {
     static const struct split_tile many = {TILE, TILE, 1};
     struct terms x = {.a = w->a};
@@ -240,6 +241,16 @@ static struct terms most_terms(const struct slice_writer *w) {
     terms_op(&x, FX_T_MIN);
     constant_op(&x, 1, FX_T_MAX);
     return x;
+}
+
+int64_t split_most(const struct graph *g, const struct node *n, const struct slices *of) {
+    const struct kernel *k = g->kernel;
+    const struct slice_writer w = {&g->cx->arena, g->cx->arch, k, n, of};
+    int64_t *extents = NEW_ARRAY(w.a, int64_t, k->n_axes), most;
+    for (int i = 0; i < k->n_axes; i++) extents[i] = (int64_t)nominal_extent(g, i);
+    struct terms x = most_terms(&w);
+    const struct fx_expr e = terms_done(&x);
+    return fx_expr_eval(&e, &(struct fx_env){.extents = extents}, &most) ? most : 1;
 }
 
 /* The length of slices of label k, as many as label `most` says or fewer: a multiple of SLICE_STEP. */

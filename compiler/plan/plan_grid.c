@@ -122,7 +122,7 @@ static void fits(struct terms *x, const struct scheduled_graph *c, const struct 
     terms_op(x, FX_T_LE);
 }
 
-/* Blocks of a cluster, as arch_cluster_blocks has them, of the SMs that there are. */
+/* arch_cluster_blocks as a formula: of the SMs of the GPU that launches. */
 void launch_cluster(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     terms_constant(x, 1);
     launch_grid(x, c, l, f);
@@ -137,9 +137,9 @@ void launch_cluster(struct terms *x, const struct scheduled_graph *c, const stru
     terms_push(x, FX_T_SM_COUNT, 0);
     terms_op(x, FX_T_LT);
     terms_op(x, FX_T_ADD);
-    for (int more = 2; more <= 4; more *= 2) {
-        fits(x, c, l, f, 22 * more, 10);
-        terms_constant(x, more);
+    for (int i = 0; i < N_CLUSTER_STEPS; i++) {
+        fits(x, c, l, f, arch_cluster_steps[i].of_tiles, arch_cluster_steps[i].of_sms);
+        terms_constant(x, arch_cluster_steps[i].blocks);
         terms_op(x, FX_T_MUL);
         terms_op(x, FX_T_ADD);
     }
