@@ -57,7 +57,7 @@ BENCH    := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench
             $(patsubst tests/bench/%.cu,$(B)/tests/bench/%,$(wildcard tests/bench/*.cu))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 
-.PHONY: all setup demo test fuzz test-install test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-emu mutants mutants-c mutants-c-programs test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages site emit-diff install wheel deb test-lsp clean help
+.PHONY: all setup demo test fuzz test-install test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-emu mutants mutants-c mutants-c-programs test-syntax test-gpu fuzz-gpu sanitize-gpu bench-gpu golden-update pages site emit-diff install wheel deb test-lsp clean help
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDEXPANSION:
@@ -325,6 +325,12 @@ fuzz-gpu: $(B)/tests/gpu/test_values
 sanitize-gpu: $(B)/fxc
 	@sh tests/gpu/sanitize.sh $(B)
 
+# What no suite runs is read by the compiler at least, so that it follows the headers that it includes.
+test-syntax: $(B)/gen/parse.h $(B)/gen/fx_build.h
+	$(CC) $(LANGUAGE) $(WARN) $(INCLUDE_TEST) -fsyntax-only $(wildcard tests/bench/*.c tests/emu/*.c)
+	$(CC) $(LANGUAGE) $(WARN) -DMUTANTS_COMPILE='""' -DMUTANTS_LINK='""' -fsyntax-only $(wildcard tests/mutants_c/*.c)
+	@echo 'skipped: $(wildcard tests/bench/*.cu): nvcc takes minutes'
+
 bench-gpu: $(B)/fxc $(BENCH)
 	@set -e; for program in $(BENCH); do $$program; done
 
@@ -377,7 +383,7 @@ clean:
 	rm -rf build
 
 help:
-	@echo 'all setup demo test test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-lsp test-emu test-install mutants [OF= KERNEL= SO_FAR=] mutants-c [OF= COUNT=400 SEED=1] golden-update pages site emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
+	@echo 'all setup demo test test-unit test-san test-nvrtc test-golden test-docs test-arch test-python test-lsp test-emu test-install test-syntax mutants [OF= KERNEL= SO_FAR=] mutants-c [OF= COUNT=400 SEED=1] golden-update pages site emit-diff [REF=main] fuzz [FUZZ_SECONDS=60]'
 	@echo 'test-gpu fuzz-gpu sanitize-gpu bench-gpu install [PREFIX= DESTDIR=] wheel deb clean;  WERROR=1  SAN=1  V=1'
 
 -include $(patsubst %,%.d,$(FRONT) $(RUNTIME) $(MAIN) $(HELPERS) $(UNIT) $(FAKE) $(GPU) $(BENCH) $(EXAMPLES) $(FUZZ_FRONT) $(FUZZ) $(B)/tests/emu/mutants) $(addsuffix .d,$(MC_OBJECTS) $(MC_OBJECTS:$(MC)/%=$(MC)/cover/%))

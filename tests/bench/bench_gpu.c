@@ -499,8 +499,8 @@ static void ask_oracle(struct bench *b, const char *text, double *value, double 
         inputs[n_inputs] = (struct fx_host){.dtype = b->shapes[p].dtype, .rank = b->shapes[p].rank, .data = b->host[p]};
         memcpy(inputs[n_inputs++].extents, b->shapes[p].extents, sizeof inputs->extents);
     }
-    if (fx_evaluate(c, k->name, inputs, n_inputs, 0, b->elements, n, value, NULL, bound, message, sizeof message) !=
-        FX_OK)
+    if (fx_evaluate(c, k->name, inputs, n_inputs, 0, b->elements, n, value, NULL, FX_BOUND_INDEPENDENT, bound, message,
+            sizeof message) != FX_OK)
         die("the oracle: %s", message);
     if (text) fx_close(c);
 }

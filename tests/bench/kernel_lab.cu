@@ -19,7 +19,9 @@
 
 #include "../../compiler/kernels/ptx.cuh"
 #include "../../compiler/kernels/math.cuh"
+#include "../../compiler/kernels/integer.cuh"
 #include "../../compiler/kernels/access.cuh"
+#include "../../compiler/kernels/elements.cuh"
 #include "../../compiler/kernels/engine_simt.cuh"
 #include "../../compiler/kernels/engine_mma_16.cuh"
 #include "../../compiler/kernels/engine_mma_32.cuh"
