@@ -10,6 +10,7 @@ Needs PyTorch and a GPU, and build/libfx.so. Every case is run on small integers
   gemm32.py --precision tf32   with that attribute
   gemm32.py --attributes TEXT  with others: fuse: require
   gemm32.py --free             extents are those of the call, not compiled in
+  gemm32.py --with '' --with fuse.halves   one run of the default and of a rule that is off by default, as fxc --with
   gemm32.py --case plain:2048x2112x7168 --lib a.so --lib b.so --only 4096, as gemm16.py
 """
 import argparse
@@ -46,9 +47,9 @@ def reference(name, a):
 
 
 class Case:
-    def __init__(self, context, lib, path, name, extents, is_free=False):
+    def __init__(self, context, lib, path, name, extents, is_free=False, rules=""):
         self.name, self.context, self.lib = name, context, lib
-        self.spec = libfx.Spec(lib, path, kernel=name, defines=[] if is_free else [f"{n}={e}" for n, e in extents.items()])
+        self.spec = libfx.Spec(lib, path, kernel=name, defines=[] if is_free else [f"{n}={e}" for n, e in extents.items()], rules=rules)
         self.extents = extents
 
     def kernel(self, variant=-1):
@@ -153,6 +154,7 @@ def main():
     p.add_argument("--case", action="append", type=parsed, default=[])
     p.add_argument("--rounds", type=int, default=15)
     p.add_argument("--lib", action="append")
+    p.add_argument("--with", dest="rules", action="append")
     args = p.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
     path = pathlib.Path(tempfile.mkdtemp()) / "gemm32.fx"
@@ -162,11 +164,14 @@ def main():
     for at in args.lib or [str(libfx.ROOT / "build/libfx.so")]:
         lib = libfx.load(at)
         lib.fx_pin_variant.argtypes = [c.c_void_p, c.c_int, c.c_int]
-        libs.append((pathlib.Path(at).stem if args.lib else "", lib, libfx.Context(lib)))
+        context = libfx.Context(lib)
+        libs += [(" ".join([pathlib.Path(at).stem] * bool(args.lib) + [rules] * bool(rules)), lib, context, rules) for rules in args.rules or [""]]
     if args.errors or args.ends:
         torch.backends.cuda.matmul.allow_tf32 = args.precision == "tf32"
-        case_of = lambda name, extents: Case(libs[0][2], libs[0][1], path, name, extents, args.free)
-        errors(case_of) if args.errors else ends(case_of)
+        for lib_name, lib, context, rules in libs:
+            print(lib_name, flush=True)
+            case_of = lambda name, extents: Case(context, lib, path, name, extents, args.free, rules)
+            errors(case_of) if args.errors else ends(case_of)
         return 0
     is_wrong = False
     listed = CASES if args.only is not None or not args.case else []
@@ -175,8 +180,8 @@ def main():
         if (name, extents) in listed and args.only and args.only not in label:
             continue
         runs = []
-        for lib_name, lib, context in libs:
-            case = Case(context, lib, path, name, extents, args.free)
+        for lib_name, lib, context, rules in libs:
+            case = Case(context, lib, path, name, extents, args.free, rules)
             k = case.kernel()
             n_variants = k.plan.launches[k.plan.n_launches - 1].n_variants if args.variants else 0
             a = case.inputs(lambda shape: torch.randint(-2, 3, shape, device="cuda").float())

@@ -45,13 +45,13 @@ def texts(given):
 
 
 class Spec:
-    """A file, compiled; `kernel` alone where it is given. With tests_only nothing but its blocks."""
+    """A file, compiled; `kernel` alone where it is given. With tests_only nothing but its blocks. `rules` are applied that are off by default, as fxc --with does."""
 
-    def __init__(self, lib, path, arch="sm_90a", kernel=None, defines=(), tests_only=False, gpu=None):
+    def __init__(self, lib, path, arch="sm_90a", kernel=None, defines=(), tests_only=False, gpu=None, rules=""):
         text = pathlib.Path(path).read_bytes()
         self.lib, self.handle, self._given = lib, c.c_void_p(), texts(defines)
         options = Options(size=c.sizeof(Options), arch=arch.encode(), kernel=kernel and kernel.encode(), defines=self._given, n_defines=len(defines), tests_only=tests_only,
-                          gpu=gpu and gpu.encode())
+                          gpu=gpu and gpu.encode(), **{"with": rules.encode() or None})
         status = lib.fx_compile(text, c.c_size_t(len(text)), str(path).encode(), c.byref(options), c.byref(self.handle))
         if status:
             raise Failure(lib.fx_messages(self.handle).decode() if self.handle else "out of memory")
