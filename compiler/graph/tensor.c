@@ -247,19 +247,33 @@ static int drop_plain(const struct graph *g, const struct partition *p, const st
     return n_left;
 }
 
+/* Whether n has an index in every label of its own where elements of a row are computed: below another access it may
+ * run along one that the other gives a position. */
+static bool has_indices(const struct node *n, const bool *is_of_row) {
+    for (int i = 0; i < n->n_axes; i++)
+        if (!is_of_row[n->axes[i]]) return false;
+    return true;
+}
+
 int group_chunks(const struct graph *g, const struct partition *p, const struct group *r,
     const struct axis_list *along, struct chunk *chunks, int max) {
-    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1),
+         *is_of_row = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_axes + 1);
     int n_chunks = 0;
     struct tensor t;
-    for (int s = 0; s < r->n_stores; s++) seen[store_element(g, r, &r->stores[s])->id] = true;
+    for (int s = 0; s < r->n_stores; s++) {
+        const struct node *n = store_element(g, r, &r->stores[s]);
+        seen[n->id] = true;
+        for (int i = 0; i < n->n_axes; i++) is_of_row[n->axes[i]] = true;
+    }
     for (int i = g->n_nodes - 1; i >= 0 && n_chunks < max; i--) {
         struct node *n = g->nodes[i];
         if (!seen[i] || group_sum(r, n) >= 0 || node_is_loaded(g, p, r, n, &t)) continue;
         if (n->kind == N_REDUCE || n->kind == N_SCAN || n->kind == N_SHARE)
             continue; /* what loops read is read there */
         chunks[n_chunks] = (struct chunk){.access = NULL};
-        if (is_strip(g, p, r, along, n, &chunks[n_chunks]) || is_chunk(g, p, r, along, n, &chunks[n_chunks])) {
+        if (has_indices(n, is_of_row) &&
+            (is_strip(g, p, r, along, n, &chunks[n_chunks]) || is_chunk(g, p, r, along, n, &chunks[n_chunks]))) {
             n_chunks++;
             continue;
         }
