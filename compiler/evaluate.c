@@ -68,7 +68,8 @@ static fx_status evaluate(struct arena *a, const struct evaluation *r) {
         snprintf(r->message, r->size, "an element index lies outside %s", r->plan->params[r->param].name);
     if (status == FX_ERR_NOMEM)
         snprintf(r->message, r->size,
-            "%s: the elements of %s asked for need more intermediate values at a time than the oracle keeps, %d, or more "
+            "%s: the elements of %s asked for need more intermediate values at a time than the oracle keeps, %d, or "
+            "more "
             "memory than there is: ask for fewer",
             r->plan->name, r->plan->params[r->param].name, ORACLE_MAX_SHARED);
     if (status == FX_ERR_INTERNAL)

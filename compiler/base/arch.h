@@ -33,9 +33,10 @@ const struct arch *arch_row(int i);
 /* m as the GPU of that name is (NULL, or none of arch.def: as m is), with so many multiprocessors; 0: as many as that
  * has. */
 struct arch arch_of_gpu(const struct arch *m, const char *device, int sms);
-/* The number of blocks of a cluster that divides the k of each of `tiles` tiles among its blocks; 1: no cluster. It is 2
- * where the tiles of the last wave leave half of the SMs idle, and 4 or 8 where all clusters run at once. The same
- * rule stands as a formula over the extents of a launch in plan_grid.c (launch_cluster), and in passes/split_open.c. */
+/* The number of blocks of a cluster that divides the k of each of `tiles` tiles among its blocks; 1: no cluster. It is
+ * 2 where the tiles of the last wave leave half of the SMs idle, and 4 or 8 where all clusters run at once.
+ * plan_grid.c (launch_cluster) has the same rule as a formula over the extents of a launch. The formula of
+ * passes/split_open.c differs in its first step. */
 int arch_cluster_blocks(const struct arch *m, double tiles);
 /* Larger clusters: `blocks` more blocks where tiles * of_tiles <= SMs * of_sms. An H200 holds clusters of
  * more than 2 blocks on ten elevenths of its SMs. */

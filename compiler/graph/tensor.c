@@ -247,8 +247,8 @@ static int drop_plain(const struct graph *g, const struct partition *p, const st
     return n_left;
 }
 
-/* Whether n has an index in every label of its own where elements of a row are computed: below another access it may
- * run along one that the other gives a position. */
+/* Whether every label of n has an index where the elements of a row are computed. A label of an access below another
+ * access may have none: that access gives it a position. */
 static bool has_indices(const struct node *n, const bool *is_of_row) {
     for (int i = 0; i < n->n_axes; i++)
         if (!is_of_row[n->axes[i]]) return false;

@@ -179,7 +179,7 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
     double a = extent_of(g, n, c.a, c.b), b = extent_of(g, n, c.b, c.a), elements = nominal_size(g, n->axes, n->n_axes),
            rows = a < b ? a : b, cols = a < b ? b : a, batches = elements / (a * b),
            depth = nominal_size(g, n->reduced, n->n_reduced);
-    if (elements <= 0) return false; /* nor can it be said how many batches there are */
+    if (elements <= 0) return false; /* nothing is computed, and batches may be 0 / 0 */
     enum fx_dtype da = stored_dtype(g, c.a), db = stored_dtype(g, c.b);
     enum fx_dtype fa = factor_dtype(g, c.a), fb = factor_dtype(g, c.b),
                   wider = fx_dtype_bits(fa) > fx_dtype_bits(fb) ? fa : fb;

@@ -46,8 +46,8 @@ int split_few_rows(int bits);
 /* Tiles of the skinny driver that read as fast as the memory can. */
 double split_busy_tiles(const struct arch *m);
 
-/* The number of slices, of LEAST_SLICE at least, that gives every multiprocessor one; of few rows, that keeps the memory
- * busy. At nominal extents; 1 where one of them is 0. */
+/* The number of slices at nominal extents: as many as give every multiprocessor one, or with few rows keep the memory
+ * busy, but none shorter than LEAST_SLICE; 1 where an extent is 0. */
 int64_t split_most(const struct graph *g, const struct node *n, const struct slices *of);
 /* The greatest number of equal slices that an open label of this extent may be cut in, `most` at most. */
 int split_even(int64_t extent, double most);

@@ -1,4 +1,5 @@
-/* Pins, the attributes `tile`, `stages` and `warps` of a kernel: the configuration of every contraction must have them. */
+/* Pins, the attributes `tile`, `stages` and `warps` of a kernel: the configuration of every contraction must have
+ * them. */
 #ifndef FX_PINS_H
 #define FX_PINS_H
 

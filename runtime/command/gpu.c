@@ -31,8 +31,8 @@ static struct fx_value scalar_value(const struct argument *a) {
 }
 
 static fx_status open_tensor(const struct gpu *gpu, struct argument *a, DLTensor *t) {
-    /* Of an empty one nothing is read, but variants need its address aligned as others are: on the emulator that of one
-     * byte is not. */
+    /* Nothing of an empty tensor is read, but variants ask for an aligned address, which one byte on the emulator does
+     * not have. */
     fx_status status = fx_device_alloc(gpu->job->context, a->n_bytes ? a->n_bytes : 256, &t->data);
     if (status == FX_OK && a->param->is_input && a->n_bytes)
         status = fx_device_write(gpu->job->context, t->data, a->data, a->n_bytes);

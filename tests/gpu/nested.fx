@@ -1,5 +1,5 @@
 # args: --skip=access
-# Accesses of accesses, which the pass `access` makes one of: each has labels that are those of the row no more.
+# Accesses of accesses, which the pass `access` would make one: an inner one has labels that the outer one places.
 kernel attention(q: bf16[N,S,D], kv: bf16[N,P=2,S,D]) -> o: bf16[N,S,D] {
   k = kv[P: 0]{S->T}
   v = kv[P: 1]{S->T}

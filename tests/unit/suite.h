@@ -6,9 +6,8 @@
 #include <check.h>
 #include <stdio.h>
 
-/* As Check's, but a check that holds writes nothing. Check's writes where the test is, in a call of the system each, for
- * a test that ends without another word: most of the time of programs that check millions of values. A test that
- * crashes is named without a line. Checks of integers, pointers and strings are made of this one. */
+/* As Check's, but a check that holds writes nothing. Check's reports the line of every check by a system call, which
+ * is most of the time of programs that check millions of values. So a test that crashes is named without a line. Checks of integers, pointers and strings are made of this one. */
 #undef ck_assert_msg
 #undef ck_assert
 #define ck_assert_msg(expr, ...) ((expr) ? (void)0 : ck_abort_msg(__VA_ARGS__))

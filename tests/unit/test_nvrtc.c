@@ -58,8 +58,8 @@ static void read_entry(struct file *f, const struct fx_variant *v, struct task *
     f->n_spilling += r->local_bytes > 0;
 }
 
-/* What the front end says of every entry. Code for the linker to optimise is the least that NVRTC makes. */
-static void read_entries(const struct fx_plan *plan, const char *path) {
+/* The front end says nothing of any entry. With -dlto NVRTC stops after it: the linker would optimise. */
+static void check_front_end(const struct fx_plan *plan, const char *path) {
     char arch[64], *log;
     const char *const list[] = {arch, "--std=c++17", "-dlto"};
     void *program;
@@ -120,8 +120,9 @@ struct wanted {
     int n;
 };
 
-/* What is not compiled yet counts as an entry that does not spill. */
-static void launch_once(const struct file *f, const struct fx_kernel *k, const int64_t *extents, struct wanted *wanted) {
+/* An entry that is not compiled yet counts as one that does not spill. */
+static void launch_once(
+    const struct file *f, const struct fx_kernel *k, const int64_t *extents, struct wanted *wanted) {
     unsigned align[FX_MAX_PARAMS];
     int64_t strides[FX_MAX_STRIDES];
     int even = draw(3); /* all arguments aligned, none, or each as it comes */
@@ -139,9 +140,9 @@ static void launch_once(const struct file *f, const struct fx_kernel *k, const i
         if (v < 0) continue;
         ck_assert_msg(of[v]->local_bytes == 0, "%s for %s: %s is launched and spills %d bytes", f->path, f->plan->arch,
             l->variants[v].entry, of[v]->local_bytes);
-        bool is_wanted = of[v]->registers > 0;
-        for (int w = 0; w < wanted->n && !is_wanted; w++) is_wanted = wanted->entries[w] == &l->variants[v];
-        if (!is_wanted) wanted->entries[wanted->n++] = &l->variants[v];
+        bool is_known = of[v]->registers > 0;
+        for (int w = 0; w < wanted->n && !is_known; w++) is_known = wanted->entries[w] == &l->variants[v];
+        if (!is_known) wanted->entries[wanted->n++] = &l->variants[v];
     }
 }
 
@@ -185,7 +186,7 @@ START_TEST(nothing_launched_spills) {
     ck_assert_int_eq(fx_compile(text, len, "spec.fx", &options, &c), FX_OK);
     f.plan = fx_get_plan(c);
     f.compiled = calloc((size_t)fx_entry_count(f.plan) + 1, sizeof *f.compiled);
-    read_entries(f.plan, f.path);
+    check_front_end(f.plan, f.path);
     for (int i = 0; i < f.plan->n_kernels; i++) compile_launched(&f, &f.plan->kernels[i]);
     if (getenv("FX_TEST_VERBOSE"))
         printf("%s for %s: %d of %d entries compiled, %d spill\n", f.path, f.plan->arch, f.n_compiled,
