@@ -16,6 +16,7 @@ enum { MAX_SUBTREE = 256, MAX_SWEEPS = 24 };
 
 struct pusher {
     struct graph *g;  /* being built */
+    struct kernel *kernel; /* its own, once a label was added */
     int room; /* nodes that may still be added: what reads itself at two places, over and over,
                * would double each time */
     bool may_shrink;  /* a leaf may lose axes: the whole that is read is looked at */
@@ -360,13 +361,41 @@ static bool mentions_axis(const struct reading *r, int axis) {
     return r->fill && node_has_axis(r->fill, axis);
 }
 
-/* A reduction read: the reduction of what it reduces, read. NULL where a position runs over what is reduced. */
+/* A label of the same extent as `axis`, for what a reduction runs over while positions run over `axis`: the square layer
+ * (x @[D] w){E->D} sums over D and has D. */
+static int label_apart(struct pusher *p, int axis) {
+    if (!p->kernel) {
+        p->kernel = NEW(&p->g->cx->arena, struct kernel);
+        *p->kernel = *p->g->kernel;
+        p->g->kernel = p->kernel;
+    }
+    struct axis label = p->kernel->axes[axis];
+    struct fx_term *term = NEW(&p->g->cx->arena, struct fx_term);
+    *term = (struct fx_term){FX_T_EXTENT, axis};
+    const bool is_fixed = label.extent >= 0;
+    return build_made_label(p->g, p->kernel, label, "_in", is_fixed ? (struct fx_expr){0} : (struct fx_expr){1, term},
+        arena_printf(&p->g->cx->arena, NAME_FMT, NAME_ARG(label.name)));
+}
+
+static bool has_room_for_labels(const struct pusher *p, int n) { return p->g->kernel->n_axes + n <= FX_MAX_EXTENTS; }
+
+/* A reduction read: the reduction of what it reduces, read. What is reduced over an axis that a position runs over is
+ * reduced over a label of its own. */
 static struct node *read_reduction(struct pusher *p, const struct node *n, const struct reading *r) {
-    for (int i = 0; i < n->n_reduced; i++)
-        if (mentions_axis(r, n->reduced[i])) return NULL;
-    if (r->fill || !reads_once(p, n, r)) return NULL;
+    if (r->fill || !reads_once(p, n, r) || !has_room_for_labels(p, n->n_reduced)) return NULL;
     struct node copy = *n;
-    copy.args[0] = plain(p->g, n->args[0], r);
+    struct reading below = *r;
+    copy.n_reduced = 0;
+    for (int i = 0; i < n->n_reduced; i++) {
+        int axis = n->reduced[i];
+        if (mentions_axis(r, axis)) {
+            const int apart = label_apart(p, axis);
+            add_position(&below, axis, build_index(p->g, apart, r->like));
+            axis = apart;
+        }
+        copy.n_reduced = set_add(copy.reduced, copy.n_reduced, axis);
+    }
+    copy.args[0] = plain(p->g, n->args[0], &below);
     copy.name = (struct name){0};
     return build_node(p->g, copy);
 }
@@ -422,10 +451,7 @@ static struct node *fold_access(struct pusher *p, const struct node *n, bool has
 static bool can_go_below(struct pusher *p, const struct node *access) {
     const struct node *sum = access->args[0];
     struct reading r = reading_of(access);
-    if (r.fill || !reads_once(p, sum, &r)) return false;
-    for (int i = 0; i < sum->n_reduced; i++)
-        if (mentions_axis(&r, sum->reduced[i])) return false;
-    return true;
+    return !r.fill && reads_once(p, sum, &r) && has_room_for_labels(p, sum->n_reduced);
 }
 
 /* Marks, by id, the matrix products that nothing but accesses read, which together read no more elements than there

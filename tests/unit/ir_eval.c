@@ -306,6 +306,8 @@ static bool is_for_mainloop(const struct evaluator *ev, const struct node *n) {
 static struct ir_value *value(struct evaluator *ev, const struct node *n) {
     struct ir_value **v = &ev->values[n->id];
     if (*v) return *v;
+    if (ev->p && ev->r->is_copy && n == ev->p->buffers[ev->r->copied].value)
+        return *v = from_buffer(ev, n, ev->r->copied);
     if (!ev->p || (n->kind != N_REDUCE && n->kind != N_SCAN)) return *v = computed(ev, n);
     int buffer = find_buffer(ev->p, n, n->dtype);
     bool is_read = buffer >= 0 && !is_written_here(ev, buffer);
