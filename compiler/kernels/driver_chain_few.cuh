@@ -1,26 +1,28 @@
 /* The chain driver for few rows on mma: a problem as for driver_chain.cuh, of one first contraction of 16-bit floats and one pass. There are so few rows that what takes time is reading B and C.
    The blocks of the intermediate of all tiles are shared out among blocks of threads, and put together, as driver_chain_pieces.cuh does it. B and C are copied asynchronously, STAGES - 1 blocks
-   ahead, in chunks of 16 bytes: of operands in memory as their strides say, of others, which are elements of a tensor at positions, as the problem's fetch_held does. Where C's elements are
-   B's first columns (SHARES), they are copied once.
+   ahead, in chunks of 16 bytes: of operands in memory as their strides say, of others, which are elements of a tensor at positions, as the problem's fetch_held does. Where their rows are
+   adjacent in memory (FINDS), where each begins is looked up once, by one thread, a block further ahead. Where C's elements are B's first columns (SHARES), they are copied once.
    Blocks that the limits of all of a tile's rows leave out take C alone: P is 0 there, and 0 times what is not finite is no 0.
    A's rows are fragments in registers throughout a tile. Warps share k of the first contraction out among them, and the columns of the second; S is added up in shared memory, LANES
    neighbouring threads own a row of it.
    Grid: any number of blocks of ENGINE::THREADS threads up to the blocks of the intermediate. Dynamic shared memory: ENGINE::SHARED_BYTES. Memory: see fx_chain_piece_store.
    Invariant: any m, n and t, k up to BK; k and n are multiples of 8; what lies outside an operand counts as zero, and nothing outside the tensors is read or written. */
 
-// fx_chain_few: 16 * ROWS rows, BT of the intermediate at a time, BN columns, k up to BK, by WK warps along k and WT along the intermediate; SHARES: C's columns are B's first k
-template <class T_, int ROWS_, int BT_, int BN_, int BK_, int WK_, int WT_, int STAGES_, bool SHARES_>
+// fx_chain_few: 16 * ROWS rows, BT of the intermediate at a time, BN columns, k up to BK, by WK warps along k and WT along the intermediate; SHARES: C's columns are B's first k;
+// FINDS: operands that are not in memory have adjacent rows
+template <class T_, int ROWS_, int BT_, int BN_, int BK_, int WK_, int WT_, int STAGES_, bool SHARES_, bool FINDS_>
 struct fx_chain_few {
   typedef float sum;
   typedef T_ T;
   static constexpr int ROWS = ROWS_, BM = 16 * ROWS, BT = BT_, BN = BN_, BK = BK_, WK = WK_, WT = WT_, STAGES = STAGES_, THREADS = WK * WT * 32, CONSUMER_THREADS = THREADS;
-  static constexpr bool SHARES = SHARES_;
+  static constexpr bool SHARES = SHARES_, FINDS = FINDS_;
   static constexpr int FIRST = 1, ALONG_BYTES = 0;  // as fx_chain_rows asks for it
   static constexpr int LANES = THREADS / BM, V = BT / LANES;  // threads that share a row of the intermediate, and what one of them owns of a block of it
   static constexpr int STEPS = BK / 16 / WK, COLUMNS = BN / (WK * WT);  // of a warp: steps of k, columns
-  // In shared memory, in bytes: stages of B and C, sums of every warp along k, P, scales of the rows, how many pieces are stored, limits that warps found.
+  // In shared memory, in bytes: stages of B and C, sums of every warp along k, P, scales of the rows, how many pieces are stored, limits that warps found, where rows of B and C begin.
   static constexpr int B_PITCH = BK * 2, B_BYTES = BT * B_PITCH, C_PITCH = SHARES ? B_PITCH : BN * 2, STAGE_BYTES = B_BYTES + (SHARES ? 0 : BT * C_PITCH);
-  static constexpr int PITCH = (BT + 8) * 4, SUMS = STAGES * STAGE_BYTES, P = SUMS + WK * BM * PITCH, SCALES = P + BM * BT * 2, COUNT = SCALES + BM * 4, LIMITS = COUNT + 16, SHARED_BYTES = LIMITS + WK * WT * 8;
+  static constexpr int PITCH = (BT + 8) * 4, SUMS = STAGES * STAGE_BYTES, P = SUMS + WK * BM * PITCH, SCALES = P + BM * BT * 2, COUNT = SCALES + BM * 4, LIMITS = COUNT + 16;
+  static constexpr int PLACES = LIMITS + WK * WT * 8, PLACES_BYTES = FINDS ? 2 * BT * 8 : 0, SHARED_BYTES = PLACES + STAGES * PLACES_BYTES;
   static_assert(BK % 64 == 0 && BK % (16 * WK) == 0, "the warps do not share k evenly");
   static_assert(BT % (16 * WT) == 0 && COLUMNS % 16 == 0 && (V == 2 || V == 4 || V == 8) && LANES <= 32 && (!SHARES || BN <= BK), "no such tile");
   // Rows of 16-byte chunks, which an exclusive or with the row's number permutes, so that eight rows' at one place lie in all banks.
@@ -41,9 +43,28 @@ struct fx_staged<8, T, 0> : fx_few_chunk {
   FX_DEVICE void load(const T *p, int n_valid) { from = p, exists &= n_valid > 0; }
 };
 
+// fx_few_in_memory: whether an operand lies in memory by strides
+template <class OPERAND> FX_DEVICE constexpr auto fx_few_in_memory(int) -> decltype(&OPERAND::stride_mn, true) { return true; }
+template <class OPERAND> FX_DEVICE constexpr bool fx_few_in_memory(long) { return false; }
+
 // fx_few_chunk_of: the type of an operand's chunks: of one in memory, which has strides, of others as the problem's fetch_held finds them
 template <class OPERAND> FX_DEVICE auto fx_few_chunk_of(int) -> decltype(&OPERAND::stride_mn, fx_few_chunk()) { return {}; }
 template <class OPERAND> FX_DEVICE auto fx_few_chunk_of(long) -> typename OPERAND::template staged<8, 0> { return {}; }
+
+// fx_few_row_of: where rows of an operand begin, on their way to shared memory; null: one counts as zero. Of an operand in memory nothing is kept
+// `place` says where to; `fx_few_find`, what; `read` puts it there.
+struct fx_few_row {
+  unsigned to;
+  const void *from;
+  FX_DEVICE void place(unsigned at, int, int) { to = at, from = nullptr; }
+  FX_DEVICE void read() const { fx_shared_put<1>(to, &from); }
+};
+template <class T>
+struct fx_staged<8, T, -1> : fx_few_row {
+  FX_DEVICE void load(const T *p, int n_valid) { from = n_valid > 0 ? p : nullptr; }
+};
+template <class OPERAND> FX_DEVICE auto fx_few_row_of(int) -> decltype(&OPERAND::stride_mn, fx_nothing()) { return {}; }
+template <class OPERAND> FX_DEVICE auto fx_few_row_of(long) -> typename OPERAND::template staged<8, -1> { return {}; }
 
 // fx_few_find: where a chunk is, whose first element has these m or n and k, which exist
 template <class OPERAND, class PROBLEM>
@@ -85,9 +106,70 @@ struct fx_chain_few_block {
   FX_DEVICE int first_k() const { return warp % ENGINE::WK * STEPS * 16; }
   FX_DEVICE int first_column() const { return warp * COLUMNS; }
 
-  // Starts copying the block of the intermediate from t on into a stage.
+  // Where rows of the block from t0 on begin, of B, then of C, a thread those of a row: found, then put where copies read it.
+  static constexpr int LOOKUPS = (BT + ENGINE::THREADS - 1) / ENGINE::THREADS;
+  struct places {
+    decltype(fx_few_row_of<operand_b>(0)) b[LOOKUPS];
+    decltype(fx_few_row_of<operand_c>(0)) c[LOOKUPS];
+  };
+  static FX_DEVICE unsigned place_of(int number, int row) { return shared(ENGINE::PLACES + number % ENGINE::STAGES * ENGINE::PLACES_BYTES + row * 8); }
+  template <class OPERAND, bool ALONG_K, class ROWS>
+  FX_DEVICE void look_up(ROWS &x, unsigned to, int t, int first) const {
+    if constexpr (!fx_few_in_memory<OPERAND>(0)) {
+      x.place(to, 0, 0);
+      if (t < p.t()) fx_few_find<OPERAND>(p, x, at.batch, ALONG_K ? t : first, ALONG_K ? first : t);
+    }
+  }
+  FX_DEVICE void look_up_rows(places &x, int number, int t0) const {
+#pragma unroll
+    for (int i = 0; i < LOOKUPS; ++i) {
+      const int row = i * ENGINE::THREADS + (int)threadIdx.x;
+      if (row >= BT) continue;
+      look_up<operand_b, true>(x.b[i], place_of(number, row), t0 + row, 0);
+      if constexpr (!ENGINE::SHARES) look_up<operand_c, false>(x.c[i], place_of(number, BT + row), t0 + row, at.n);
+    }
+  }
+  FX_DEVICE void put_rows(places &x) const {
+#pragma unroll
+    for (int i = 0; i < LOOKUPS; ++i) {
+      if (i * ENGINE::THREADS + (int)threadIdx.x >= BT) continue;
+      if constexpr (!fx_few_in_memory<operand_b>(0)) x.b[i].read();
+      if constexpr (!fx_few_in_memory<operand_c>(0) && !ENGINE::SHARES) x.c[i].read();
+    }
+  }
+
+  // Starts copying a block of the intermediate, from t0 on, into a stage. A thread has the same chunks of several rows.
   template <class OPERAND, bool ALONG_K, int ACROSS>
-  FX_DEVICE void copy(unsigned to, int pitch, int t0, int first, int end) const {
+  FX_DEVICE void copy_rows(int number, unsigned to, int pitch, int t0, int first, int end) const {
+    constexpr int CHUNKS = ACROSS / 8, WARPS = ENGINE::THREADS / 32;
+    constexpr bool IS_EVEN = ENGINE::THREADS % CHUNKS == 0;
+    constexpr int ABREAST = IS_EVEN ? ENGINE::THREADS / CHUNKS : WARPS, EACH = IS_EVEN ? 1 : (CHUNKS + 31) / 32;
+    static_assert(BT % ABREAST == 0, "rows are not shared evenly");
+    const int first_row = IS_EVEN ? (int)threadIdx.x / CHUNKS : warp, first_chunk = IS_EVEN ? (int)threadIdx.x % CHUNKS : lane, left = p.t() - t0;
+    const T *from[BT / ABREAST];
+    if constexpr (fx_few_in_memory<OPERAND>(0)) {
+      const long long stride = ALONG_K ? OPERAND::stride_mn(p, 0) : OPERAND::stride_k(p, 0);
+      from[0] = OPERAND::at(p, 0, at.batch, 0) + first + (t0 + first_row) * stride;
+#pragma unroll
+      for (int j = 1; j < BT / ABREAST; ++j) from[j] = from[0] + j * ABREAST * stride;
+    } else {
+#pragma unroll
+      for (int j = 0; j < BT / ABREAST; ++j) fx_shared_get<1>(&from[j], place_of(number, (ALONG_K ? 0 : BT) + first_row + j * ABREAST));
+    }
+#pragma unroll
+    for (int j = 0; j < BT / ABREAST; ++j) {
+      const int row = first_row + j * ABREAST;
+      const bool exists = fx_few_in_memory<OPERAND>(0) ? row < left : from[j] != nullptr;
+#pragma unroll
+      for (int i = 0; i < EACH; ++i) {
+        const int c = first_chunk + i * 32;
+        if (IS_EVEN || c < CHUNKS) fx_cp_async16(to + ENGINE::chunk(pitch, row, c), from[j] + c * 8, exists && first + c * 8 < end);
+      }
+    }
+  }
+  // The same, each chunk looked up for itself.
+  template <class OPERAND, bool ALONG_K, int ACROSS>
+  FX_DEVICE void copy_chunks(unsigned to, int pitch, int t0, int first, int end) const {
     constexpr int CHUNKS = ACROSS / 8, COPIES = (BT * CHUNKS + ENGINE::THREADS - 1) / ENGINE::THREADS, AT_ONCE = COPIES <= 8 ? COPIES : 4;
     const int last = p.t() - 1;
 #pragma unroll 1
@@ -104,6 +186,11 @@ struct fx_chain_few_block {
         if ((COPIES % AT_ONCE == 0 || i + j < COPIES) && (BT * CHUNKS % ENGINE::THREADS == 0 || (i + j) * ENGINE::THREADS + (int)threadIdx.x < BT * CHUNKS)) h[j].read();
       }
     }
+  }
+  template <class OPERAND, bool ALONG_K, int ACROSS>
+  FX_DEVICE void copy(int number, unsigned to, int pitch, int t0, int first, int end) const {
+    if constexpr (fx_few_in_memory<OPERAND>(0) || ENGINE::FINDS) copy_rows<OPERAND, ALONG_K, ACROSS>(number, to, pitch, t0, first, end);
+    else copy_chunks<OPERAND, ALONG_K, ACROSS>(to, pitch, t0, first, end);
   }
   // Whether some row takes any of the block from t on.
   FX_DEVICE bool takes(int t) const { return !SKIPS || (t < end && start < t + BT); }
@@ -126,8 +213,8 @@ struct fx_chain_few_block {
   }
   FX_DEVICE void bring(int number, int t0) const {
     const unsigned stage = shared(number % ENGINE::STAGES * ENGINE::STAGE_BYTES);
-    if (ENGINE::SHARES || takes(t0)) copy<operand_b, true, ENGINE::BK>(stage, ENGINE::B_PITCH, t0, 0, PROBLEM::first_segment::k(p));
-    if constexpr (!ENGINE::SHARES) copy<operand_c, false, ENGINE::BN>(stage + ENGINE::B_BYTES, ENGINE::C_PITCH, t0, at.n, p.n());
+    if (ENGINE::SHARES || takes(t0)) copy<operand_b, true, ENGINE::BK>(number, stage, ENGINE::B_PITCH, t0, 0, PROBLEM::first_segment::k(p));
+    if constexpr (!ENGINE::SHARES) copy<operand_c, false, ENGINE::BN>(number, stage + ENGINE::B_BYTES, ENGINE::C_PITCH, t0, at.n, p.n());
   }
 
   FX_DEVICE void begin(const fx_tile &tile) {
@@ -262,6 +349,12 @@ struct fx_chain_few_block {
 
   // Blocks `first` up to `end` of the tile's intermediate.
   FX_DEVICE void multiply(int first, int end) {
+    places rows;
+    if constexpr (ENGINE::FINDS) {
+#pragma unroll 1
+      for (int i = 0; i < ENGINE::STAGES; ++i) look_up_rows(rows, i, (first + i) * BT), put_rows(rows);
+      fx_barrier();  // they are there
+    }
 #pragma unroll 1
     for (int i = 0; i < ENGINE::STAGES - 1; ++i) {
       if (first + i < end) bring(i, (first + i) * BT);
@@ -274,6 +367,7 @@ struct fx_chain_few_block {
       fx_barrier();  // the block has arrived; nobody reads the one before, P or the scales any more
       if (i + ENGINE::STAGES - 1 < end) bring(i - first + ENGINE::STAGES - 1, (i + ENGINE::STAGES - 1) * BT);
       fx_cp_async_commit();
+      if constexpr (ENGINE::FINDS) look_up_rows(rows, i - first, (i + ENGINE::STAGES) * BT);  // in the place of this block's, which are copied
       if (takes(i * BT)) {
         first_contraction(stage);
         fx_barrier();  // all parts of S are there
@@ -281,7 +375,8 @@ struct fx_chain_few_block {
       } else {
         put_nothing();
       }
-      fx_barrier();  // P and the scales are there
+      if constexpr (ENGINE::FINDS) put_rows(rows);
+      fx_barrier();  // P and the scales are there, and where rows begin
       second_contraction(stage);
     }
   }

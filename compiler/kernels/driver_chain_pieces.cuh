@@ -97,64 +97,93 @@ struct fx_chain_piece_store {
   }
 };
 
-// fx_chain_join: puts the pieces of a tile together, runs `first` to `last`, and hands the result over; V columns of a row a thread
+// fx_chain_maxima: what a pass that finds maxima begins with
+template <class PROBLEM>
+FX_DEVICE auto fx_chain_maxima(const PROBLEM &p) {
+  if constexpr (PROBLEM::FINDS_MAXIMA[0]) return p.maxima(fx_chain_pass<0>());
+  else return fx_nothing();
+}
+
+// fx_chain_item: sums of V columns of a row
+template <int V>
+struct fx_chain_item {
+  float of[1][V];
+};
+
+// fx_chain_join: puts the pieces of a tile together, runs `first` to `last`, and hands the result over
+// V columns of a row are an item. Where there are more threads than items, neighbouring lanes share one, each of which takes every so many pieces; several are on their way at once.
 template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_chain_join(const PROBLEM &p, const fx_tile &at, const fx_chain_piece_store<ENGINE, PROBLEM> &pieces, unsigned first, unsigned last) {
   typedef typename fx_chain_piece_store<ENGINE, PROBLEM>::sums_type sums_type;
-  constexpr int V = PROBLEM::V, ACROSS = ENGINE::BN / V;
-  const int rows = p.m() - at.m < ENGINE::BM ? p.m() - at.m : ENGINE::BM;
+  constexpr int V = PROBLEM::V, ACROSS = ENGINE::BN / V, AT_ONCE = 4;
+  const int rows = p.m() - at.m < ENGINE::BM ? p.m() - at.m : ENGINE::BM, items = rows * ACROSS;
   const fx_chain_pass<0> pass;
+  int lanes = 1;
+  while (lanes < 32 && lanes * items < ENGINE::CONSUMER_THREADS && (unsigned)lanes <= last - first) lanes *= 2;
+  const unsigned place = threadIdx.x % lanes;
 #pragma unroll 1
-  for (int i = threadIdx.x; i < rows * ACROSS; i += ENGINE::CONSUMER_THREADS) {
-    const int row = i / ACROSS, m = at.m + row, n = at.n + i % ACROSS * V, n_valid = p.n() - n < V ? p.n() - n : V;
-    if (n_valid <= 0) continue;
+  for (int begin = threadIdx.x / 32 * (32 / lanes); begin < items; begin += ENGINE::CONSUMER_THREADS / lanes) {  // alike for all lanes of a warp
+    const int own = begin + (int)threadIdx.x % 32 / lanes, i = min(own, items - 1), row = i / ACROSS, m = at.m + row, n = at.n + i % ACROSS * V, n_valid = min(p.n() - n, V);
+    const bool is_stored = own < items && n_valid > 0 && place == 0;
     typename PROBLEM::results r = {};
     typename PROBLEM::values q = {};
     typename PROBLEM::template columns<V> c;
     typename PROBLEM::template frag<V> f;
-    fx_fetch_columns<V, true>(p, c, at.batch, n, n_valid);
-    fx_fetch<V, true>(p, f, at.batch, m, n, n_valid);
+    if (is_stored) {
+      fx_fetch_columns<V, true>(p, c, at.batch, n, n_valid);
+      fx_fetch<V, true>(p, f, at.batch, m, n, n_valid);
+    }
     if constexpr (PROBLEM::PREPARES[0]) p.prepare(pass, q, r, at.batch, m);
     sums_type sums = p.identity(pass);
-    float x[1][V] = {};
+    fx_chain_item<V> x = {};
+    auto maxima = fx_chain_maxima(p);
     if constexpr (PROBLEM::FINDS_MAXIMA[0]) {
-      auto maxima = p.maxima(pass);
-#pragma unroll 8
-      for (unsigned run = first; run <= last; ++run) {
-        sums_type piece;
-        pieces.get(piece, pieces.row_of(run, run == first, row));
-        p.combine(pass, maxima, p.found(pass, piece));
-      }
-      p.rescale(pass, sums, maxima, r, q);
-#pragma unroll 4
-      for (unsigned run = first; run <= last; ++run) {
-        const long long at_row = pieces.row_of(run, run == first, row);
-        float d[V];
-        sums_type piece;
-        fx_load<V, true>(d, pieces.sums(at_row) + i % ACROSS * V, V);
-        pieces.get(piece, at_row);
-        const float scale = p.rescale(pass, piece, maxima, r, q);
-        p.combine(pass, sums, piece);
+#pragma unroll 1
+      for (unsigned run = first + place; run <= last; run += AT_ONCE * lanes) {
+        sums_type piece[AT_ONCE];
 #pragma unroll
-        for (int v = 0; v < V; ++v) x[0][v] = PROBLEM::SCALED ? fmaf(d[v], scale, x[0][v]) : x[0][v] + d[v];
-      }
-    } else {
-#pragma unroll 4
-      for (unsigned run = first; run <= last; ++run) {
-        const long long at_row = pieces.row_of(run, run == first, row);
-        float d[V];
-        fx_load<V, true>(d, pieces.sums(at_row) + i % ACROSS * V, V);
-        if constexpr (!__is_empty(sums_type)) {
-          sums_type piece;
-          pieces.get(piece, at_row);
-          p.combine(pass, sums, piece);
+        for (int k = 0; k < AT_ONCE; ++k) {
+          const unsigned one = min(run + k * lanes, last);
+          pieces.get(piece[k], pieces.row_of(one, one == first, row));
         }
 #pragma unroll
-        for (int v = 0; v < V; ++v) x[0][v] += d[v];
+        for (int k = 0; k < AT_ONCE; ++k) p.combine(pass, maxima, p.found(pass, piece[k]));
+      }
+#pragma unroll 1
+      for (int mask = 1; mask < lanes; mask *= 2) p.combine(pass, maxima, fx_from_lane_xor(maxima, mask));
+      p.rescale(pass, sums, maxima, r, q);
+    }
+#pragma unroll 1
+    for (unsigned run = first + place; run <= last; run += AT_ONCE * lanes) {
+      sums_type piece[AT_ONCE];
+      float d[AT_ONCE][V];
+#pragma unroll
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const unsigned one = min(run + k * lanes, last);
+        const long long at_row = pieces.row_of(one, one == first, row);
+        fx_load<V, true>(d[k], pieces.sums(at_row) + i % ACROSS * V, V);
+        pieces.get(piece[k], at_row);
+      }
+#pragma unroll
+      for (int k = 0; k < AT_ONCE; ++k) {
+        if (run + k * lanes > last) continue;
+        float scale = 1.0f;
+        if constexpr (PROBLEM::FINDS_MAXIMA[0]) scale = p.rescale(pass, piece[k], maxima, r, q);
+        if constexpr (!__is_empty(sums_type)) p.combine(pass, sums, piece[k]);
+#pragma unroll
+        for (int v = 0; v < V; ++v) x.of[0][v] = PROBLEM::FINDS_MAXIMA[0] && PROBLEM::SCALED ? fmaf(d[k][v], scale, x.of[0][v]) : x.of[0][v] + d[k][v];
       }
     }
+#pragma unroll 1
+    for (int mask = 1; mask < lanes; mask *= 2) {
+      const fx_chain_item<V> other = fx_from_lane_xor(x, mask);
+#pragma unroll
+      for (int v = 0; v < V; ++v) x.of[0][v] += other.of[0][v];
+      if constexpr (!__is_empty(sums_type)) p.combine(pass, sums, fx_from_lane_xor(sums, mask));
+    }
+    if (!is_stored) continue;
     if constexpr (!__is_empty(sums_type)) p.finish(pass, r, sums, q);
-    p.template store<V, true>(x, c, f, r, at.batch, m, n, n_valid);
+    p.template store<V, true>(x.of, c, f, r, at.batch, m, n, n_valid);
     if constexpr (PROBLEM::STORES_ROWS) {
       if (n == 0) p.store_row(r, at.batch, m);
     }

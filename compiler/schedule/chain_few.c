@@ -38,10 +38,10 @@ static const struct chain_few_tile {
 static int threads(const struct chain_few_tile *e) { return e->warps_k * e->warps_t * 32; }
 
 /* As fx_chain_few of driver_chain_few.cuh has it. */
-static int smem_bytes(const struct chain_few_tile *e) {
+static int smem_bytes(const struct chain_few_tile *e, bool finds) {
     int rows = 16 * e->rows, stage = e->bt * 2 * (e->bk + (e->shares ? 0 : e->bn));
     return e->stages * stage + e->warps_k * rows * (e->bt + 8) * 4 + rows * e->bt * 2 + rows * 4 + 16 +
-           e->warps_k * e->warps_t * 8;
+           e->warps_k * e->warps_t * 8 + (finds ? e->stages * e->bt * 2 * 8 : 0);
 }
 
 /* ---- what it takes ---- */
@@ -87,11 +87,14 @@ void chain_few_configs(const struct graph *g, const struct partition *p, struct 
     bool b_is_gathered = is_gathered(g, p, s->group, b, first, &x->first.n, dtype),
          c_is_gathered = is_gathered(g, p, s->group, c, second, &x->second.n, dtype);
     if ((b->is_computed && !b_is_gathered) || (c->is_computed && !c_is_gathered)) return;
+    /* What lies along one label is adjacent: so are rows of a gathered operand, across one label. */
+    bool finds = (b_is_gathered || c_is_gathered) && (!b_is_gathered || first->k.n == 1) &&
+                 (!c_is_gathered || x->second.n.n == 1);
     bool is_plain = !b->is_computed && !c->is_computed, shares = are_shared(b, &first->k, c, &x->second.n);
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
         const struct chain_few_tile *e = &tiles[i];
         bool takes_it = !is_plain || e->takes_plain == ALWAYS || (e->takes_plain == LIMITED && x->n_limits);
-        if (!takes_it || e->shares != shares || smem_bytes(e) > g->cx->arch->block_shared) continue;
+        if (!takes_it || e->shares != shares || smem_bytes(e, finds) > g->cx->arch->block_shared) continue;
         struct config *f = config_next(s);
         if (!f) return;
         *f = (struct config){.is_aligned = true,
@@ -102,15 +105,16 @@ void chain_few_configs(const struct graph *g, const struct partition *p, struct 
             .stages = e->stages,
             .block = threads(e),
             .min_blocks = e->blocks,
-            .smem_bytes = smem_bytes(e),
+            .smem_bytes = smem_bytes(e, finds),
             .vector = vector,
             .most_m = e->most_m,
             .most_n = e->shares ? e->bn : 0,
             .most_k = e->bk,
             .rate = e->rate * e->bn / (e->bk + e->bn), /* schedule_chain_price multiplies by the inverse */
             .suffix = arena_printf(a, "%dx%dx%d_k%d_few", 16 * e->rows, e->bt, e->bn, e->bk),
-            .engine = arena_printf(a, "fx_chain_few<fx_%s, %d, %d, %d, %d, %d, %d, %d, %s>", fx_dtype_name(dtype),
-                e->rows, e->bt, e->bn, e->bk, e->warps_k, e->warps_t, e->stages, e->shares ? "true" : "false"),
+            .engine = arena_printf(a, "fx_chain_few<fx_%s, %d, %d, %d, %d, %d, %d, %d, %s, %s>", fx_dtype_name(dtype),
+                e->rows, e->bt, e->bn, e->bk, e->warps_k, e->warps_t, e->stages, e->shares ? "true" : "false",
+                finds ? "true" : "false"),
             .text = arena_printf(a,
                 "mma %d rows, %d of the intermediate, %d columns, rows kept up to k = %d, %d stages, the intermediate "
                 "in pieces%s",

@@ -52,7 +52,8 @@ BIG = dict(B=4, H=16, S=4096, D=128)
 CASES = [("plain", BIG, None), ("softcap", BIG, None), ("alibi", BIG, None), ("ids", BIG, "one"), ("ids", BIG, "four"), ("starts", BIG, "one"), ("starts", BIG, "four"), ("plain", dict(B=16, H=16, S=1024, D=128), None),
          ("sink", BIG, None), ("gate", BIG, None), ("sigmoids", BIG, None),
          ("window", dict(B=1, H=16, S=32768, D=128), None), ("latent", dict(B=32, H=16, T=4096), None), ("latent", dict(B=32, H=128, T=4096), None), ("paged", dict(B=32, G=8, R=4, J=64, D=128, P=2048), None),
-         ("paged", dict(B=16, G=8, R=8, J=64, D=128, P=1024), "ragged"), ("latent", dict(B=32, H=16, T=4096), "ragged"), ("lengths", dict(B=32, G=8, R=8, T=4096, D=128), None), ("lengths", dict(B=32, G=8, R=8, T=4096, D=128), "ragged"),
+         ("paged", dict(B=16, G=8, R=8, J=64, D=128, P=1024), "ragged"), ("paged", dict(B=16, G=8, R=8, J=64, D=128, P=1024), "padded"),
+         ("latent", dict(B=32, H=16, T=4096), "ragged"), ("lengths", dict(B=32, G=8, R=8, T=4096, D=128), None), ("lengths", dict(B=32, G=8, R=8, T=4096, D=128), "ragged"),
          ("lengths", dict(B=8, G=4, R=5, T=10000, D=64), None)]
 DATA = ("normal", "large logits", "all equal")
 
@@ -76,12 +77,14 @@ def inputs(kernel, name, extents, data):
             a[p.name] = torch.randperm(extents["P"], device="cuda")[: p.shape[0] * p.shape[1]].reshape(p.shape).int()
         elif p.name == "n":
             most = extents.get("T", extents.get("J", 0) * 64)
-            a[p.name] = torch.full(p.shape, most, device="cuda", dtype=torch.int32) if data != "ragged" else torch.randint(1, most + 1, p.shape, device="cuda", dtype=torch.int32)
+            a[p.name] = torch.full(p.shape, most, device="cuda", dtype=torch.int32) if data not in ("ragged", "padded") else torch.randint(1, most + 1, p.shape, device="cuda", dtype=torch.int32)
         elif p.name == "_t":
             a[p.name] = torch.zeros(p.shape, device="cuda", dtype=torch.bool)
         else:
             x = torch.randn(p.shape, device="cuda")
             a[p.name] = (x * 8 if data == "large logits" and p.name in "qk" else torch.ones_like(x) if data == "all equal" else x).bfloat16()
+    if data == "padded":  # a table has no pages beyond a length
+        a["table"][torch.arange(a["table"].shape[1], device="cuda") * 64 >= a["n"][:, None]] = -1
     return a
 
 

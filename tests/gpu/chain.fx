@@ -59,6 +59,7 @@ test few { B=1 H=2 R=70 T=333 D=64 N=64 n.init: integers(300,333) }
 test few { B=1 H=2 R=4 T=1200 D=256 N=256 n.init: integers(900,1200) }
 test few { B=1 H=1 R=5 T=700 D=40 N=200 n.init: integers(600,700) v.init: outlier(0,4e38) }
 test few { B=3 H=7 R=8 T=100 D=64 N=40 n.init: integers(-3,3) }
+test few { B=1 H=1 R=1 T=3000 D=128 N=72 n.init: integers(2900,3000) }
 
 # without any maximum
 kernel hidden(x: f16[M,K], a: f16[F,K], b: f16[F,N]) -> (y: f16[M,N], c: f32[M]) with { fuse: require } {
