@@ -86,7 +86,10 @@ class Row:
 
 
 def in_dtype(path, dtype, folder):
-    """A copy of a file whose kernels of f32 alone have tensors of another dtype, or products of tf32, and the names of those kernels."""
+    """A copy of a file whose kernels of f32 alone have tensors of another dtype, or products of tf32, and the names of those kernels.
+
+    16-bit kernels are as one would write them in that dtype: `precision: ieee`, which in f32 says no more than that products are not tf32, would in 16 bits keep computed factors in f32, as no library does.
+    """
     names = set()
 
     def cast(header):
@@ -96,8 +99,9 @@ def in_dtype(path, dtype, folder):
         names.add(header.group(1))
         if dtype == "tf32":
             return header.group().replace("precision: ieee", "precision: tf32")
-        return re.sub(r"\bf32\b(?=\[)", dtype, header.group())
-    text = re.sub(r"^kernel (\w+)\b[^{]*(?:with \{[^}]*\}[^{]*)?\{", cast, path.read_text(), flags=re.M)
+        plain = re.sub(r" with \{ precision: ieee \}|(?<=\{) precision: ieee,|, precision: ieee\b", "", header.group())
+        return re.sub(r"\bf32\b(?=\[)", dtype, plain)
+    text = re.sub(r"^kernel (\w+)\b[^{]*?(?:\bwith \{[^}]*\}\s*)?\{", cast, path.read_text(), flags=re.M)
     to = pathlib.Path(folder) / dtype / path.name
     to.parent.mkdir(exist_ok=True)
     if not to.exists() or to.read_text() != text:  # processes of torch.compile read it, too
