@@ -86,12 +86,24 @@ FX_DEVICE float fx_gelu_f16(float x) { return fx_gelu_cubic(x, 0.29f, 0.11032365
 // fx_sigmoid: 1 / (1 + exp(-x)); within 3e-7
 FX_DEVICE float fx_sigmoid(float x) { return fx_rcp_approx(1.0f + expf(-x)); }
 
-// fx_silu: x sigmoid(x); within 7e-7
-// With h = exp(x / 2), sigmoid(x) = h / (h + 1 / h), whose factors stay normal where their product with x is. Beyond 30 sigmoid(x) is 1.
+// fx_silu_of: x sigmoid(x), of a = min(|x|, 110) and e = 2^40 exp(-a): x / (1 + exp(-a)), times exp(-a) where x < 0
+// 2^40 keeps exp(-a) and its product with x among normal numbers where the result is one.
+FX_DEVICE float fx_silu_of(float x, float a, float e) {
+  const float inverse = fx_rcp_approx(fmaf(e, 0x1p-40f, 1.0f));
+  return (x < 0.0f ? -a * e : x) * inverse * (x < 0.0f ? 0x1p-40f : 1.0f);
+}
+
+// fx_silu: x sigmoid(x); within 6e-7. exp(-a) = 2^n 2^f, n the integer that is nearest to -a log2(e)
 FX_DEVICE float fx_silu(float x) {
-  const float c = fx_max(x, -110.0f);
-  const float h = expf(0.5f * fx_min(c, 30.0f));
-  return c * fx_rcp_approx(h + fx_rcp_approx(h)) * h;
+  const float a = fminf(fabsf(x), 110.0f), with_n = fmaf(a, -1.44269504f, 0x1.8p23f), n = with_n - 0x1.8p23f;
+  const float f = fmaf(a, -1.925963033500921e-08f, fmaf(a, -1.44269502162933349609375f, -n));
+  return fx_silu_of(x, a, fx_from_bits(fx_bits(fx_exp2_approx(f)) + (fx_bits(with_n) << 23) + (40u << 23)));
+}
+
+// fx_silu_16: likewise within 2^-16, for results that are rounded to 16 bits at once
+FX_DEVICE float fx_silu_16(float x) {
+  const float a = fminf(fabsf(x), 110.0f);
+  return fx_silu_of(x, a, fx_exp2_approx(fmaf(a, -1.44269504f, 40.0f)));
 }
 
 // fx_tanh: within 3e-7; below 0.6 an odd polynomial (minimax 3.4e-9), where 1 - 2 / (exp(2 |x|) + 1) would cancel
