@@ -16,12 +16,13 @@ struct team {
     int suits;         /* chunks a thread has at most where it is the faster choice; 0: any number; CACHED: as many as
                           the L2 cache holds, of all rows under way, until they are read again; TURNED: teams take
                           turns in memory, as behind a vector of a row lies one of the next */
-    bool wants_grid;   /* the faster choice only where it has a block for every SM, or as many threads as are wanted */
+    int wants_grid;    /* the faster choice only where it has a block for every SM, or as many threads as are wanted;
+                          MOST_SMS: of vectors, for three SMs of four; 0: always */
     bool is_spread;    /* a cluster shares the rows of a block */
     int few;           /* the faster choice only where so many times its clusters are no more than the SMs; 0: always */
 };
 
-enum { CACHED = -1, TURNED = -2 };
+enum { CACHED = -1, TURNED = -2, MOST_SMS = 3 };
 
 static const struct team kept_rows[] = {
     {8, 32, 2, true, 0, false, false, 0},
@@ -61,8 +62,8 @@ static const struct team columns[] = {
     {256, 4, 4, false, CACHED, false, false, 0},
     {8, 32, 4, false, 0, true, false, 0},
     {32, 8, 4, false, 0, true, false, 0},
-    {128, 4, 4, false, 0, true, false, 0},
-    {32, 8, 4, false, 0, true, true, 4},
+    {128, 4, 4, false, 0, MOST_SMS, false, 0},
+    {32, 8, 4, false, 0, MOST_SMS, true, 4},
     {256, 2, 4, false, 0, false, true, 2},
     {256, 2, 4, false, 0, false, false, 0},
 };
@@ -367,7 +368,10 @@ static void add_config(
         .is_turned = t->suits == TURNED,
         .from_cols = t->is_spread ? t->is_resident ? 2 * t->lanes * step * SPREAD : kept : 0,
         .few = t->few,
-        .wants_grid = !t->wants_grid ? 0 : is_aligned || t->is_spread ? 4 : 4 * WIDE_GRID / threads};
+        .wants_grid = !t->wants_grid                             ? 0
+                      : !is_aligned && !t->is_spread            ? 4 * WIDE_GRID / threads
+                      : is_aligned && t->wants_grid == MOST_SMS ? 3
+                                                                : 4};
     if (t->suits == CACHED && !x->is_along_rows)
         c->from_cols = c->suits_cols / SMALLER_BLOCKS; /* below that the cache holds the rows of smaller blocks */
     if (x->run) c->min_blocks = 512 / threads; /* two runs an SM hide the latency of each other */
