@@ -15,14 +15,15 @@ struct team {
     bool is_resident;  /* the row stays in registers: up to lanes * chunks * V elements */
     int suits;         /* chunks a thread has at most where it is the faster choice; 0: any number; CACHED: as many as
                           the L2 cache holds, of all rows under way, until they are read again; TURNED: teams take
-                          turns in memory, as behind a vector of a row lies one of the next */
+                          turns in memory, as behind a vector of a row lies one of the next; WIDE: any number, where
+                          across rows long pieces of memory are read */
     int wants_grid;    /* the faster choice only where it has a block for every SM, or as many threads as are wanted;
                           MOST_SMS: of vectors, for three SMs of four; 0: always */
     bool is_spread;    /* a cluster shares the rows of a block */
     int few;           /* the faster choice only where so many times its clusters are no more than the SMs; 0: always */
 };
 
-enum { CACHED = -1, TURNED = -2, MOST_SMS = 3 };
+enum { CACHED = -1, TURNED = -2, WIDE = -3, MOST_SMS = 3 };
 
 static const struct team kept_rows[] = {
     {8, 32, 2, true, 0, false, false, 0},
@@ -43,6 +44,8 @@ static const struct team kept_rows[] = {
     {512, 1, 4, false, 0, false, false, 0},
 };
 static const struct team turned_rows[] = {
+    {8, 32, 4, true, TURNED, false, false, 0},
+    {16, 32, 4, true, TURNED, false, false, 0},
     {256, 2, 8, true, TURNED, false, false, 0},
     {256, 2, 16, true, TURNED, false, false, 0},
 };
@@ -163,7 +166,9 @@ enum {
     WIDE_GRID = 1024,         /* threads an SM is to have that read single elements */
     CACHED_BYTES = 32 << 20,  /* that are found in the L2 cache when they are read again */
     SMALLER_BLOCKS = 3,       /* of 512 threads, on an SM */
-    LEAST_TURNED = 1024,      /* vectors of a row from which its threads take turns with others' */
+    LEAST_TURNED = 1024,      /* vectors of a row from which threads of half a block take turns with the others */
+    PIECE = 256,              /* bytes beside each other of which it matters little that sectors at both ends are cut */
+    PIECE_WORDS = 32,         /* of registers for what a thread holds of such pieces */
     SPREAD = 8,               /* blocks of a cluster that shares rows */
 };
 
@@ -313,7 +318,7 @@ static void add_pair(struct scheduled *s, struct arena *a) {
 
 /* Whether c is preferred under another condition than what team t becomes. */
 static bool is_apart(const struct config *c, const struct team *t) {
-    return c->few != t->few || c->is_tight || c->is_turned != (t->suits == TURNED);
+    return c->few != t->few || c->is_tight || c->is_turned != (t->suits == TURNED) || c->is_wide != (t->suits == WIDE);
 }
 
 /* Of the inverses of values of a row that others are divided by. */
@@ -362,10 +367,11 @@ static void add_config(
         .smem_bytes = smem_bytes(g, s, t, v),
         .most_cols = t->is_resident ? kept : 0,
         .suits_cols = t->suits == CACHED ? cached_cols(g, s, t->across * (x->is_along_rows ? v : 1), v)
-                      : t->suits == TURNED ? 0
-                                           : t->suits * t->lanes * step,
+                      : t->suits < 0      ? 0
+                                          : t->suits * t->lanes * step,
         .spread = t->is_spread ? SPREAD : 0,
         .is_turned = t->suits == TURNED,
+        .is_wide = t->suits == WIDE,
         .from_cols = t->is_spread ? t->is_resident ? 2 * t->lanes * step * SPREAD : kept : 0,
         .few = t->few,
         .wants_grid = !t->wants_grid                             ? 0
@@ -392,8 +398,9 @@ static void add_config(
         is_aligned ? "16-byte accesses"
         : is_small ? "any alignment"
                    : "any size");
-    const bool may_pair = t->is_resident && is_aligned && !x->is_along_rows && !x->n_scans && !x->run &&
-                          threads == 512 && !t->is_spread && c->min_blocks == 1 && chunks * words <= PAIR_WORDS;
+    const bool may_pair = t->is_resident && (t->suits == WIDE || (is_aligned && !x->is_along_rows)) && !x->n_scans &&
+                          !x->run && threads == 512 && !t->is_spread && c->min_blocks == 1 &&
+                          chunks * words <= PAIR_WORDS;
     if (may_pair) add_pair(s, a);
 }
 
@@ -408,7 +415,7 @@ static int adjacent_bytes(const struct scheduled *s, const struct team *t, int v
 /* Team t with more rows across, so that its threads read whole sectors; where these are cut at both ends, two and as
  * many rows as a warp has threads. */
 static struct team widened(const struct scheduled *s, const struct team *t, int v) {
-    const bool is_cut = v == 1 && !t->is_spread && !s->row->n_scans;
+    const bool is_cut = v == 1 && !t->is_spread && (!s->row->n_scans || s->parts);
     const int wanted = is_cut ? 2 * SECTORS : SECTORS, across = is_cut ? 32 : 1;
     struct team out = *t;
     while ((adjacent_bytes(s, &out, v) < wanted || out.across < across) && out.lanes > 8)
@@ -443,10 +450,40 @@ static void add_reading(const struct graph *g, struct scheduled *s, struct team 
     if (smem_bytes(g, s, &t, v) <= MOST_SHARED) add_config(g, s, &t, v, is_aligned, true);
 }
 
+/* Whether pieces of memory read across rows, V elements a thread, are known to begin or end within sectors. */
+static bool is_cut(const struct graph *g, const struct scheduled *s, int v) {
+    const struct row_program *x = s->row;
+    int64_t size = 1;
+    for (int i = 0; i < x->along.n; i++) {
+        const int64_t e = g->kernel->axes[x->along.axes[i]].extent;
+        size = e < 0 || size < 0 ? -1 : size * e % SECTORS;
+    }
+    if (v == 1 || size < 0) return v == 1;
+    for (int i = 0; i < x->n_held; i++)
+        if (size * bytes_of(&x->held[i]) % SECTORS) return true;
+    return false;
+}
+
+/* Teams that read pieces so long that the sectors cut at both ends are few of theirs; without vectors those alone that
+ * hold their rows. */
+static void add_wide(const struct graph *g, struct scheduled *s, int v, bool is_aligned) {
+    const int words = chunk_words(s->row, v), bytes = adjacent_bytes(s, &(struct team){.across = 1}, v);
+    if (v == 1 && bytes < 4) return; /* single ones of 16 bits take blocks of 1024 threads, which are no faster */
+    const int across = PIECE / bytes < 8 ? 8 : PIECE / bytes > 64 ? 64 : PIECE / bytes, lanes = 512 / across;
+    const struct team t[] = {
+        {lanes, across, PIECE_WORDS / 2 / words, true, WIDE, MOST_SMS, false, 0},
+        {lanes, across, PIECE_WORDS / words, true, WIDE, MOST_SMS, false, 0},
+        {lanes, across, PIECE_WORDS / 2 / words, false, WIDE, MOST_SMS, false, 0},
+    };
+    for (int i = 0; i < (v == 1 ? 2 : 3); i++)
+        if (t[i].chunks && smem_bytes(g, s, &t[i], v) <= MOST_SHARED) add_config(g, s, &t[i], v, is_aligned, true);
+}
+
 /* Across rows, teams that hold their rows: first those that read whole sectors, then those that read half of each and
  * hold more; then the others. */
 static void add_across(
     const struct graph *g, struct scheduled *s, const struct team *t, int n, int v, bool is_aligned) {
+    if (t == columns && is_cut(g, s, v)) add_wide(g, s, v, is_aligned);
     for (int half = 0; half < 2; half++)
         for (int i = 0; i < n; i++) {
             const struct team team = half ? t[i] : widened(s, &t[i], v);
@@ -467,16 +504,17 @@ static void add_teams(const struct graph *g, struct scheduled *s, const struct t
     if (s->n_configs) add_config(g, s, &t[last], 1, false, false);
 }
 
-/* Where a vector is less than a sector and those of other rows lie behind it, teams that take turns; of short rows
- * others do as well. */
+/* Where a vector is less than a sector and those of other rows lie behind it, teams in turns: of short rows those
+ * of few threads, of long ones those of many. */
 static void add_turned(const struct graph *g, struct scheduled *s, int v) {
     if (v == 1 || v != s->row->beside || s->row->n_scans) return;
     for (int i = 0; i < s->row->n_held; i++)
         if (v * bytes_of(&s->row->held[i]) >= SECTORS) return;
     for (int i = 0; i < (int)(sizeof turned_rows / sizeof *turned_rows); i++) {
         int at = s->n_configs;
+        if (smem_bytes(g, s, &turned_rows[i], v) > MOST_SHARED) continue;
         add_config(g, s, &turned_rows[i], v, true, true);
-        for (; at < s->n_configs; at++) s->configs[at].from_cols = LEAST_TURNED * v;
+        for (; at < s->n_configs && turned_rows[i].across < 32; at++) s->configs[at].from_cols = LEAST_TURNED * v;
     }
 }
 
@@ -512,7 +550,8 @@ static bool has_few_rows(const struct graph *g, const struct scheduled *s, int v
     double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
     if (rows < FEW_ROWS && is_long(g, x)) return true;
     if (!x->is_along_rows) return idles_long(g, s, rows, cols);
-    const double across = 8 * v < SECTORS / 4 ? SECTORS / 4 : 8 * v; /* rows of a block */
+    const int least = x->n_scans ? SECTORS / adjacent_bytes(s, &(struct team){.across = 1}, 1) : SECTORS / 4;
+    const double across = 8 * v < least ? least : 8 * v; /* rows of a block */
     return rows / across < g->cx->arch->sms / (x->n_scans ? 2.0 : 2.0 * SPREAD) && cols >= PARTS * 64.0;
 }
 
