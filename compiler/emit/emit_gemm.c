@@ -172,10 +172,12 @@ static const char *offset_text(const struct operand_place *b, const struct windo
     return s.len ? s.s : "0";
 }
 
-/* Loads a column by a tensor map in im2col mode: channels, the pixel at which it begins, the offset of all. */
+/* Loads a column by a tensor map in im2col mode: channels, the pixel at which it begins, the offset of all; of parts,
+ * whose images lie one part after the other, those of one part. */
 static void emit_im2col(struct operand_place *b, const struct operand *o) {
     const struct flat_index f = {b->mn, "mn", "int"};
     const struct window *w = o->window;
+    const bool is_split = w->tensor.is_split;
     struct im2col c;
     const char *ignored;
     struct buf s;
@@ -185,23 +187,31 @@ static void emit_im2col(struct operand_place *b, const struct operand *o) {
     for (int i = 0; i < c.n_spatial; i++) {
         const struct spatial *x = &c.spatial[i];
         const char *first = poly_text(b, &w->tensor, &x->first);
-        if (x->pixel >= 0) {
-            buf_puts(&s, address_factor(arena(b), b->axes, &f, x->pixel, x->pixel));
+        if (x->pixel >= 0) { /* of no images a column begins in no image behind the last pixel */
+            const char *pixel = address_factor(arena(b), b->axes, &f, x->pixel, x->pixel);
+            if (c.n_images || x->pixel) buf_puts(&s, pixel);
+            else buf_printf(&s, "%s %% (int)%s", pixel, b->axes[b->mn->axes[0]]);
             if (x->step != 1) buf_printf(&s, " * %d", x->step);
         }
         if (x->first.n || x->pixel < 0) buf_printf(&s, "%s(int)(%s)", x->pixel >= 0 ? " + " : "", first);
         buf_puts(&s, ", ");
     }
-    buf_printf(&s, "%s};\n      const unsigned short offset[] = {",
-        c.n_images ? address_part(arena(b), b->axes, &f, 0, c.n_images - 1) : "0");
+    struct axis_list images = *b->mn;
+    images.n = c.n_images;
+    if (c.n_images) buf_puts(&s, address_part(arena(b), b->axes, &f, 0, c.n_images - 1));
+    else buf_printf(&s, "mn / (int)(%s)", address_product(arena(b), b->axes, b->mn->axes, b->mn->n));
+    if (is_split && c.n_images)
+        buf_printf(&s, " + part * (int)(%s)", address_product(arena(b), b->axes, images.axes, images.n));
+    else if (is_split) buf_puts(&s, " + part");
+    buf_puts(&s, "};\n      const unsigned short offset[] = {");
     for (int i = 0; i < c.n_spatial; i++)
         buf_printf(&s, "%s(unsigned short)(%s)", i ? ", " : "", offset_text(b, w, &c.spatial[i]));
     buf_puts(&s, "};\n      fx_tma_load_im2col(to, map, full, at, offset);\n");
     emit_function(b->out,
         arena_printf(arena(b),
             "    static FX_DEVICE void load_pixels(const %s &p, const fx_tensor_map *map, unsigned to, unsigned full, int ko, "
-            "int mn, int k)",
-            b->l->struct_name),
+            "int mn, int k%s)",
+            b->l->struct_name, is_split ? ", int part" : ""),
         s.s);
 }
 
@@ -292,8 +302,10 @@ static void emit_operand(
     buf_printf(b->out, "  struct %s {", struct_name);
     emit_comment(b, operands, n);
     buf_line(b->out, "    static constexpr int LAYOUT = %s;", layout_name(operands->layout));
-    if (operands->is_computed) emit_computed_operand(b, operands);
-    else emit_copied(b, operands, n);
+    const bool is_split = operands->window && operands->window->tensor.is_split;
+    if (is_split || (operands->window && b->shape->is_whole)) emit_window_element(b, operands);
+    if (operands->is_computed && !is_split) emit_computed_operand(b, operands);
+    if (!operands->is_computed) emit_copied(b, operands, n);
     if (has_maps(b->l->kernel) && !b->shape->is_scaled) {
         emit_maps(b, operands);
         emit_tail(b, side, segment, operands);

@@ -495,6 +495,27 @@ void emit_computed_operand(const struct operand_place *at, const struct operand 
     emit_halves(&b);
 }
 
+/* What a window reads lies in the tensor that it is one of: of an input in parts, in a buffer. */
+static const char *available_part(struct values *w, const struct scope *p, const struct node *n) {
+    struct maker *b = w->user;
+    const struct tensor *t = &b->operand->window->tensor;
+    if (n != b->operand->value->args[0]) return available(w, p, n);
+    return value_element(w, p, operand_tensor_name(b->at, t, true), t);
+}
+
+void emit_window_element(const struct operand_place *at, const struct operand *o) {
+    struct maker b = {.at = at, .g = at->g, .operand = o, .names = emit_names(at->c, at->l)};
+    b.w = values_open(at->out, b.g, at->l, b.names, available_part, &b);
+    b.w.param_names = at->params;
+    b.w.axis_names = at->axes;
+    b.w.stride_names = at->strides;
+    value_open_function(
+        &b.w, "    static FX_DEVICE float element(const %s &p, int batch, int ko, int mn, int k)", at->l->struct_name);
+    const char *value = value_at(&b.w, chunk_scope(&b), o->value);
+    value_line(&b.w, "return %s;", value);
+    value_close_function(&b.w);
+}
+
 void emit_scale(const struct operand_place *at, char side, const struct axis_list *mn, struct node *scale) {
     struct operand_place of = *at;
     struct maker b = {.at = &of, .g = at->g, .names = emit_names(at->c, at->l)};

@@ -23,6 +23,8 @@ struct operand_place { /* what an operand is written for */
 const char *operand_tensor_name(const struct operand_place *at, const struct tensor *t, bool is_member);
 /* The members of an computed operand, but for its layout: what chunks read, the functions that fetch it, make. */
 void emit_computed_operand(const struct operand_place *at, const struct operand *o);
+/* The member of a window of f32, or of its parts, that has one element of it, 0 outside: `element`. */
+void emit_window_element(const struct operand_place *at, const struct operand *o);
 /* A member of a segment by maps: scale_m of a row, or scale_n of a column, at a block of k; mn: the labels of that
  * side. scale NULL: it is 1. */
 void emit_scale(const struct operand_place *at, char side, const struct axis_list *mn, struct node *scale);

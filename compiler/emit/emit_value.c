@@ -102,6 +102,7 @@ static const char *text_at(const struct node *n, const struct scope *p) {
 static const char *extent_name(const struct values *w, int axis) { return w->axis_names[axis]; }
 
 const char *value_element(struct values *w, const struct scope *p, const char *name, const struct tensor *t) {
+    if (t->is_split) return arena_printf(value_arena(w), "fx_split_value(%s + (%s))", name, address_offset(w, p, t));
     return value_of_element(w, t->dtype, arena_printf(value_arena(w), "%s[%s]", name, address_offset(w, p, t)));
 }
 

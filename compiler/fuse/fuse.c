@@ -78,7 +78,7 @@ int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, c
 }
 
 int fuse_need_split(struct fuser *f, const struct product *x, int s) {
-    struct node *value = x->factor[s];
+    struct node *value = fuse_split_value(f->g, x, s);
     const int k = x->sum->reduced[0], i = find_split_buffer(f->p, value, x->is_halved, k);
     if (i >= 0) return i;
     struct buffer *b = &PUSH(&f->g->cx->arena, f->p->buffers, f->p->n_buffers);
@@ -90,7 +90,8 @@ int fuse_need_split(struct fuser *f, const struct product *x, int s) {
         .n_mn = x->is_halved ? fuse_halved_labels(f->g, x, s) : 0,
         .why = arena_printf(&f->g->cx->arena,
             "%s is multiplied in parts, %s an element, which tensor cores take",
-            ir_quote(f->g, value), x->is_halved ? "two f16" : "three bf16"),
+            ir_quote(f->g, node_is_stored(value) ? fuse_stored_of(value) : value),
+            x->is_halved ? "two f16" : "three bf16"),
         .span = value->span,
         .n_axes = value->n_axes};
     fuse_split_order(f->g, x, s, b->axes);

@@ -42,6 +42,8 @@ int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, c
     const char *why, struct span span);
 /* The buffer of a value that is stored in an order of its own; so_that: what this is for, for the receipt. */
 int fuse_need_stored(struct fuser *f, struct node *n, const char *so_that);
+/* What such a value is a copy of, for the receipt. */
+const struct node *fuse_stored_of(const struct node *n);
 /* That of factor s of x in parts. */
 int fuse_need_split(struct fuser *f, const struct product *x, int s);
 
@@ -73,9 +75,7 @@ bool fuse_join_sum(struct fuser *f, struct group *h, struct group *x);
 /* Whether some factor is computed as it is loaded; one of `among`, by node, where that is not NULL. */
 bool fuse_makes_factors(const struct partition *p, const struct graph *g, const bool *among);
 
-/* fuse_split.c: which contractions of f32 are added up from products of bf16; FUSE_SPLIT: what `--skip` and `--with`
- * call it. */
-#define FUSE_SPLIT "fuse.split"
+/* fuse_split.c: which contractions of f32 are added up from products of bf16. */
 /* Whether x is, at fixed extents, faster so; whether any contraction is, and the contract leaves it open. */
 bool fuse_is_split(const struct graph *g, const struct product *x);
 /* Whether the parts of such a product are two f16, not three bf16; FUSE_HALVES: what `--with` calls it. */
@@ -89,7 +89,9 @@ bool fuse_has_split(const struct graph *g);
 bool fuse_narrow(const struct graph *g, struct product *x);
 /* Whether factor s of x, of tf32 or of 8 bits, is to be stored with k contiguous first. */
 bool fuse_is_turned(const struct graph *g, const struct product *x, int s);
-/* The storage order of factor s of x in parts; false where it has none. */
+/* What is stored in parts for factor s of x: of a window that tensor maps may bring what it reads, else the factor. */
+struct node *fuse_split_value(const struct graph *g, const struct product *x, int s);
+/* The storage order of that; false where it has none. */
 bool fuse_split_order(const struct graph *g, const struct product *x, int s, int *axes);
 
 /* fuse_chain.c: which contractions are one kernel with the one that reads them. */

@@ -186,10 +186,14 @@ static bool is_unfolded(struct fuser *f, const struct node *n, enum fx_dtype dty
 
 static const char *const by_maps = "tensor maps bring it";
 
+const struct node *fuse_stored_of(const struct node *n) {
+    while (n->kind == N_CAST || n->kind == N_ACCESS || n->kind == N_OP) n = n->args[node_is_op(n, O_WHERE)];
+    return n;
+}
+
 int fuse_need_stored(struct fuser *f, struct node *n, const char *so_that) {
     const struct graph *g = f->g;
-    const struct node *of = n;
-    while (of->kind == N_CAST || of->kind == N_ACCESS || of->kind == N_OP) of = of->args[node_is_op(of, O_WHERE)];
+    const struct node *of = fuse_stored_of(n);
     const struct name *last = &g->kernel->axes[n->at[n->n_at - 1]].name;
     return fuse_need_buffer(f, n, n->to, NULL,
         arena_printf(&g->cx->arena, "%s is stored with " NAME_FMT " contiguous, so that %s",

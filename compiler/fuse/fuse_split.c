@@ -6,16 +6,17 @@
  * order of a factor; whether one is to be turned. Extents have to be fixed, as the distance of parts and the alignment
  * of tensor maps are. Invariant:
  * the last axis of a factor in parts is a multiple of 8, and one that tensor maps have first: k, m or n. */
+#include <math.h>
 #include <string.h>
 
 #include "fuse/fuse.h"
 #include "graph/operand.h"
 
-/* Flops a cycle of a multiprocessor, of f32 as they are and in parts; bytes of memory for an element of a factor, read
- * and stored in parts; what launching that costs beside them. Strides of a tensor map are
+/* Flops a cycle of a multiprocessor, of f32 as they are, of windows of them, and in parts; bytes of memory for an
+ * element of a factor, read and stored in parts; what launching that costs beside them. Strides of a tensor map are
  * below 2^40 bytes. */
-static const double RATE_AS_IT_IS = 230, RATE_IN_PARTS = 520, SPLIT_BYTES = 10, SPLIT_SECONDS = 3e-6,
-                    MOST_ELEMENTS = 0x1p38;
+static const double RATE_AS_IT_IS = 230, RATE_OF_WINDOWS = 45, RATE_IN_PARTS = 520, SPLIT_BYTES = 10,
+                    SPLIT_SECONDS = 3e-6, MOST_ELEMENTS = 0x1p38;
 
 /* Whether parts are two f16 where they may be (kernels/driver_halves.cuh). Not yet: a form without its powers of two
  * was timed (docs/benchmarks.md), this one was not. Timing has to show that 4096^3, 1024x8192x8192 and 2048^3 are
@@ -30,7 +31,8 @@ static const struct turning {
     double as_it_lies, turned, bytes;
 } OF_TF32 = {800, 1600, 22}, OF_8_BITS = {1100, 3800, 6};
 
-enum { STEP = 8, LEAST_EXTENT = 64, MOST_ROWS = 1 << 30 };
+/* A block of k, of windows of channels alone; where there are fewer, in steps of SHORT_BLOCK. */
+enum { STEP = 8, LEAST_EXTENT = 64, BLOCK = 64, SHORT_BLOCK = 16, MOST_ROWS = 1 << 30 };
 
 /* Moves the axis at place i to the end. */
 static void move_last(int *axes, int n, int i) {
@@ -45,11 +47,56 @@ static bool may_be_last(const struct graph *g, const struct product *x, int s, i
     return (is_summed || is_own) && g->kernel->axes[axis].extent % STEP == 0;
 }
 
-/* The storage order: that of the tensor which the factor is a part of, else what is summed last. */
+/* Whether factor s of x reads overlapping windows of a tensor, or of what is stored, whose last label is one of k that
+ * it reads whole, a multiple of 8: so tensor maps bring its parts in im2col mode. */
+static bool reads_windows(const struct graph *g, const struct product *x, int s) {
+    const struct node *n = x->factor[s], *source = n->kind == N_ACCESS ? n->args[0] : n;
+    struct tensor t = {.param = -1, .buffer = -1};
+    struct window w;
+    if (n->kind != N_ACCESS) return false;
+    if (source->kind == N_INPUT) {
+        const struct param *p = &g->kernel->params[source->param];
+        if (p->dtype != FX_F32 || p->packed.factor || p->is_strided) return false;
+        t = tensor_of_param(g, source->param);
+    } else if (node_is_stored(source) && source->to == FX_F32) {
+        for (int i = 0; i < source->n_at; i++)
+            if (g->kernel->axes[source->at[i]].extent != 1) t.axes[t.n_axes++] = source->at[i];
+    }
+    if (!t.n_axes || nominal_size(g, n->axes, n->n_axes) <= nominal_size(g, source->axes, source->n_axes) ||
+        !window_of_access(g, n, &t, &w))
+        return false;
+    const struct window_axis *last = &w.axes[t.n_axes - 1];
+    const int channel = t.axes[t.n_axes - 1];
+    if (last->n != 1 || last->first.n || last->terms[0].label != channel || last->terms[0].factor != 1) return false;
+    for (int i = 0; i < x->sum->n_axes; i++)
+        if (node_has_axis(n, x->sum->axes[i]) && node_has_axis(x->factor[1 - s], x->sum->axes[i]) &&
+            g->kernel->axes[x->sum->axes[i]].extent != 1)
+            return false;
+    return !node_has_axis(x->sum, channel) && node_has_axis(x->factor[1 - s], channel) &&
+           g->kernel->axes[channel].extent % STEP == 0;
+}
+
+struct node *fuse_split_value(const struct graph *g, const struct product *x, int s) {
+    return reads_windows(g, x, s) ? x->factor[s]->args[0] : x->factor[s];
+}
+
+/* The storage order: that of the tensor which the factor is a part of, or reads windows of, or of what is stored in an
+ * order of its own; else what is summed last. */
 bool fuse_split_order(const struct graph *g, const struct product *x, int s, int *axes) {
-    const struct node *v = x->factor[s];
+    const struct node *v = fuse_split_value(g, x, s);
     struct tensor t;
     int n = 0;
+    if (node_is_stored(v)) {
+        memcpy(axes, v->at, (size_t)v->n_at * sizeof *axes);
+        for (int i = v->n_at - 1; i >= 0; i--)
+            if (g->kernel->axes[axes[i]].extent > 1) return may_be_last(g, x, s, axes[i]);
+        return false;
+    }
+    if (v != x->factor[s]) {
+        const struct param *p = &g->kernel->params[v->param];
+        memcpy(axes, p->axes, (size_t)p->n_axes * sizeof *axes);
+        return true;
+    }
     bool is_part = tensor_of_factor(g, v, &t) && t.n_axes <= v->n_axes;
     for (int turn = 0; turn < 2; turn++)
         for (int i = 0; i < v->n_axes; i++) {
@@ -65,27 +112,37 @@ bool fuse_split_order(const struct graph *g, const struct product *x, int s, int
     return false;
 }
 
+/* The last label of more than one element in the storage order of v. */
+static int last_of(const struct graph *g, const struct node *v, const int *axes) {
+    int i = v->n_axes - 1;
+    while (i > 0 && g->kernel->axes[axes[i]].extent == 1) i--;
+    return axes[i];
+}
+
 bool fuse_is_split(const struct graph *g, const struct product *x) {
     const struct arch *m = g->cx->arch;
     int axes[MAX_AXES];
-    double bytes = 0;
-    if (!m->has_wgmma || g->kernel->precision == PRECISION_FMA || x->sum->dtype != FX_F32 || x->sum->may_tf32 ||
-        !is_matrix_product(g, x->sum))
-        return false;
+    double bytes = 0, rate = RATE_AS_IT_IS, waste = 1;
+    if (!may_take_parts(g, x->sum)) return false;
     for (int s = 0; s < 2; s++) {
-        const struct node *v = x->factor[s];
+        const struct node *v = fuse_split_value(g, x, s);
         if (x->dtype[s] != FX_F32) return false;
         for (int i = 0; i < v->n_axes; i++)
             if (g->kernel->axes[v->axes[i]].extent < 1) return false;
         double n = nominal_size(g, v->axes, v->n_axes);
         if (n > MOST_ELEMENTS || !fuse_split_order(g, x, s, axes)) return false;
+        if (v != x->factor[s]) { /* blocks of k have channels alone */
+            const double channels = nominal_extent(g, last_of(g, v, axes)),
+                         step = channels < BLOCK ? SHORT_BLOCK : BLOCK;
+            rate = RATE_OF_WINDOWS, waste = step * ceil(channels / step) / channels;
+        }
         if (!node_is_constant(g, v)) bytes += SPLIT_BYTES * n; /* else it is stored once */
     }
     double k = nominal_size(g, x->sum->reduced, x->sum->n_reduced),
            flops = 2 * k * nominal_size(g, x->sum->axes, x->sum->n_axes), all = arch_all_cycles(m);
     if (list_has(g->with, FUSE_SPLIT)) return true;
     return k >= LEAST_EXTENT &&
-           flops / (RATE_AS_IT_IS * all) > flops / (RATE_IN_PARTS * all) + bytes / m->copied + SPLIT_SECONDS;
+           flops / (rate * all) > waste * flops / (RATE_IN_PARTS * all) + bytes / m->copied + SPLIT_SECONDS;
 }
 
 /* Of an input as it lies, whose labels are those of batches, then k and all of m or n, in either order. */

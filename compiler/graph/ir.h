@@ -74,7 +74,7 @@ struct buffer {            /* a value written by one GPU kernel and read by late
     struct node *value;
     enum fx_dtype dtype;   /* as stored */
     bool is_split;         /* f32 in parts: three bf16, a plane of all elements apart. A factor of a product that
-                              is_split */
+                              is_split, or what one reads windows of */
     bool is_halved;        /* likewise: two f16, and powers of two, of every 64 along label `k` for each index of n_mn
                               labels beside it; all of these are last */
     int k, n_mn;
@@ -188,6 +188,10 @@ bool as_mainloop(const struct node *n, struct contraction *out);
 /* Such a contraction whose factors both have labels of their own of more than one element: what an engine gains by
  * reading a factor once for many results. */
 bool is_matrix_product(const struct graph *g, const struct node *n);
+/* Whether product n may be added up from products of parts of f32, which the kernel leaves open; FUSE_SPLIT: what
+ * `--skip` and `--with` call storing them. */
+#define FUSE_SPLIT "fuse.split"
+bool may_take_parts(const struct graph *g, const struct node *n);
 /* Factor n of a contraction that may_scale: the f8 tensor, and what it is multiplied by, NULL: nothing. */
 struct scaled_factor {
     struct node *tensor, *scale;

@@ -76,6 +76,11 @@ static bool has_own_axis(const struct graph *g, const struct node *n, const stru
     return false;
 }
 
+bool may_take_parts(const struct graph *g, const struct node *n) {
+    return g->cx->arch->has_wgmma && g->kernel->precision != PRECISION_FMA && n->dtype == FX_F32 && !n->may_tf32 &&
+           is_matrix_product(g, n);
+}
+
 bool is_matrix_product(const struct graph *g, const struct node *n) {
     struct contraction c;
     return as_mainloop(n, &c) && has_own_axis(g, n, c.a, c.b) && has_own_axis(g, n, c.b, c.a);
@@ -174,7 +179,10 @@ int find_buffer(const struct partition *p, const struct node *value, enum fx_dty
 }
 
 int node_buffer(const struct partition *p, const struct node *n) {
-    if (node_is_stored(n)) return find_buffer(p, n, n->to);
+    if (node_is_stored(n)) {
+        const int i = find_buffer(p, n, n->to);
+        return i >= 0 ? i : find_split_buffer(p, n, false, 0);
+    }
     if (n->kind == N_REDUCE || n->kind == N_SCAN) return find_buffer(p, n, n->dtype);
     for (int i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].is_early && p->buffers[i].value == n) return i;

@@ -42,22 +42,28 @@ FX_DEVICE void fx_parts_pair(unsigned &first, unsigned &second, unsigned &third,
   third = fx_pack_bf16((rest_lo - fx_from_bits(second << 16)) * 256.0f, (rest_hi - fx_from_bits(second & 0xffff0000u)) * 256.0f);
 }
 
-// fx_parts_load: starts copying the boxes of an operand of a tile, SIZE of its m or n and 64 k: with k contiguous 64 rows of 32 k each, else 64 k of 32
+// fx_parts_load: starts copying the boxes of an operand of a tile, SIZE of its m or n and 64 k: with k contiguous, as windows have it, 64 rows of 32 k each, else 64 k of 32
 template <int SIZE, class OPERAND, class PROBLEM>
 FX_DEVICE void fx_parts_load(const PROBLEM &p, const fx_tensor_map *map, unsigned to, unsigned full, int j, int batch, int outer, int mn, int k) {
 #pragma unroll
   for (int i = 0; i < SIZE / 32; ++i) {
-    int at[OPERAND::RANK];
-    at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 32 : k + i % 2 * 32;
-    at[1] = OPERAND::LAYOUT == FX_MN_MAJOR ? k : mn + i / 2 * 64;
-    if constexpr (fx_is_placed<OPERAND>(0)) OPERAND::place(p, j, batch, outer, at);
-    fx_tma_load(to + i * 8192, map, full, at);
+    if constexpr (fx_is_im2col<OPERAND>(0)) {
+      OPERAND::load_pixels(p, map, to + i * 8192, full, outer, mn + i / 2 * 64, k + i % 2 * 32);
+    } else {
+      int at[OPERAND::RANK];
+      at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 32 : k + i % 2 * 32;
+      at[1] = OPERAND::LAYOUT == FX_MN_MAJOR ? k : mn + i / 2 * 64;
+      if constexpr (fx_is_placed<OPERAND>(0)) OPERAND::place(p, j, batch, outer, at);
+      fx_tma_load(to + i * 8192, map, full, at);
+    }
   }
 }
 
 // fx_parts_producer: the mainloop as the producer runs it
 template <class ENGINE, class RING_A, class RING_B>
 struct fx_parts_producer {
+  static constexpr bool TAKES_MAPS = true;
+
   RING_A &ring_a;
   RING_B &ring_b;
   const fx_tile &at;         // the tile
@@ -117,6 +123,8 @@ FX_DEVICE void fx_parts_row(float (&x)[16], unsigned stage, int mn, int step) {
 // fx_parts_converter: the mainloop as the converter runs it: a thread has a column, or half of its k
 template <class ENGINE, class RING_B, class RING_PLANES>
 struct fx_parts_converter {
+  static constexpr bool TAKES_MAPS = true;
+
   RING_B &ring_b;
   RING_PLANES &planes;
 
@@ -160,6 +168,8 @@ struct fx_parts_converter {
 // fx_parts_consumer: the mainloop as a consumer runs it
 template <class ENGINE, class RING_A, class RING_PLANES>
 struct fx_parts_consumer {
+  static constexpr bool TAKES_MAPS = true;
+
   fx_wgmma_sums<ENGINE> &acc;   // the sums
   float (&total)[ENGINE::N / 2];  // of a block
   RING_A &ring_a;

@@ -3,27 +3,35 @@
    are added up apart from the sums, those of x0 y0 in registers of their own, the others from the least on, and then added to the sums as f32 are. A sum that is not finite is computed again
    from the operands, by multiply-adds in order of k: infinities, NaN and subnormal numbers, whose first part is NaN, and totals that overflow on the way, give what f32 gives.
    A stage holds one part of A's rows and of the columns of every B, 64 k of each, in boxes of 64 x 64; three stages in a row, the third part first, are a block of k.
-   Two consumers share a tile, 64 of its rows each. They start the products of a block in turns, so that what one does between two waits runs under the other's products.
+   Two consumers share a tile, 64 of its rows each, or half of the columns where it has 64 rows. They start the products of a block in turns, so that what one does between two waits runs under the other's products.
    Grid, barriers: as in driver_wgmma.cuh and driver_wgmma_mainloop.cuh.
    Invariant: as there. Of finite operands a sum is within 2^-22 of its magnitudes, and the rounding of every 64 k, of the true one; sums of integers are exact where their magnitudes add
    up to no more than 2^24, as x0 y0 is no larger than x y. */
 
-// fx_wgmma_split: tiles of 128 x COLUMNS::N elements of every sum; otherwise as fx_wgmma
-template <class COLUMNS, int B_TILES, int STAGES_, int SUMS_, int CHUNK_, bool ALIGNED_>
+// fx_wgmma_split: tiles of BM = 128 rows and COLUMNS::N columns of every sum, or of 64 and twice as many; otherwise as fx_wgmma
+template <class COLUMNS, int BM_, int B_TILES, int STAGES_, int SUMS_, int CHUNK_, bool ALIGNED_>
 struct fx_wgmma_split {
   typedef float sum;
   typedef fx_bf16 T;
   typedef COLUMNS columns;
   static constexpr int CONSUMERS = 2, THREADS = 128 * (1 + CONSUMERS);
-  static constexpr int BM = 64 * CONSUMERS, BN = COLUMNS::N, BK = 64, STAGES = STAGES_, CHUNK = CHUNK_, PARTS = 1;
+  static constexpr int BM = BM_, BN = COLUMNS::N * (64 * CONSUMERS / BM), BK = 64, STAGES = STAGES_, CHUNK = CHUNK_, PARTS = 1;
   static constexpr int SUMS = SUMS_, BESIDE = 1, SLABS = 0;
-  static constexpr bool ALIGNED = ALIGNED_, HAS_ROOM = SUMS * BN <= 64;
-  static constexpr int A_BYTES = CONSUMERS * 8192, B_BYTES = BN / 64 * 8192, STAGE_BYTES = A_BYTES + B_TILES * B_BYTES;
+  static constexpr bool ALIGNED = ALIGNED_, HAS_ROOM = SUMS * COLUMNS::N <= 64;
+  static constexpr int A_BYTES = BM / 64 * 8192, B_BYTES = BN / 64 * 8192, STAGE_BYTES = A_BYTES + B_TILES * B_BYTES;
   static constexpr int PITCH = SUMS * CHUNK * 4 + 32;
   static constexpr int STAGING_BYTES = 16 * PITCH;
   static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + CONSUMERS * 4 * STAGING_BYTES + 2 * STAGES * 8;
   static constexpr int PRODUCER_REGISTERS = HAS_ROOM ? 40 : 24, CONSUMER_REGISTERS = HAS_ROOM ? 232 : 240;
-  static_assert(CHUNK % 8 == 0 && BN % CHUNK == 0 && STAGES >= 4 && SUMS * BN <= 128, "no such tile");
+  static_assert(CHUNK % 8 == 0 && COLUMNS::N % CHUNK == 0 && STAGES >= 4 && SUMS * COLUMNS::N <= 128 && (BM == 64 || BM == 128), "no such tile");
+};
+
+// fx_split_half: what a consumer has of a tile
+template <class ENGINE>
+struct fx_split_half : ENGINE {
+  static constexpr int BN = ENGINE::columns::N;
+  static FX_DEVICE constexpr int row(int consumer) { return ENGINE::BM == 64 ? 0 : consumer * 64; }  // at which it begins
+  static FX_DEVICE constexpr int column(int consumer) { return ENGINE::BM == 64 ? consumer * BN : 0; }
 };
 
 // fx_split_load: starts copying the boxes of one part of an operand of a tile, SIZE of its m or n and 64 k
@@ -31,18 +39,24 @@ template <int SIZE, class OPERAND, class PROBLEM>
 FX_DEVICE void fx_split_load(const PROBLEM &p, const fx_tensor_map *map, unsigned to, unsigned full, int part, int j, int batch, int outer, int mn, int k) {
 #pragma unroll
   for (int i = 0; i < SIZE / 64; ++i) {
-    int at[OPERAND::RANK];
-    at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 64 : k;
-    at[1] = OPERAND::LAYOUT == FX_MN_MAJOR ? k : mn + i * 64;
-    if constexpr (OPERAND::RANK > 3) OPERAND::place(p, j, batch, outer, at);
-    at[OPERAND::RANK - 1] = part;
-    fx_tma_load(to + i * 8192, map, full, at);
+    if constexpr (fx_is_im2col<OPERAND>(0)) {
+      OPERAND::load_pixels(p, map, to + i * 8192, full, outer, mn + i * 64, k, part);
+    } else {
+      int at[OPERAND::RANK];
+      at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 64 : k;
+      at[1] = OPERAND::LAYOUT == FX_MN_MAJOR ? k : mn + i * 64;
+      if constexpr (OPERAND::RANK > 3) OPERAND::place(p, j, batch, outer, at);
+      at[OPERAND::RANK - 1] = part;
+      fx_tma_load(to + i * 8192, map, full, at);
+    }
   }
 }
 
 // fx_split_producer: the mainloop as the producer runs it: every part of every block of k of a tile into the next stage
 template <class ENGINE>
 struct fx_split_producer {
+  static constexpr bool TAKES_MAPS = true;
+
   fx_wgmma_ring<ENGINE> &ring;  // of the block
   const fx_tile &at;            // the tile
   const fx_tensor_map *map;     // of the segment's first operand
@@ -76,25 +90,27 @@ struct fx_split_producer {
   FX_DEVICE void next_segment() {}
 };
 
-// fx_split_consumer: the mainloop as a consumer runs it
+// fx_split_consumer: the mainloop as a consumer runs it; ENGINE: fx_split_half
 template <class ENGINE, int SUMS>
 struct fx_split_consumer {
+  static constexpr bool TAKES_MAPS = true;
+
   fx_wgmma_sums<ENGINE> &acc;                                           // the sums
   float (&first)[SUMS][ENGINE::BN / 2], (&rest)[SUMS][ENGINE::BN / 2];  // of a block: of the first parts; of the others, times 256
   fx_wgmma_ring<ENGINE> &ring;                                          // of the block
   int consumer;                                                         // 0 or 1
 
-  // Starts the products of a part of A and one of every B; begins: they are the first of `to`.
+  // Starts the products of a part of A and one of every B, of 16 k a step; begins: they are the first of `to`.
   template <class SEGMENT>
-  FX_DEVICE void multiply(float (&to)[SUMS][ENGINE::BN / 2], unsigned a_stage, unsigned b_stage, bool begins) {
+  FX_DEVICE void multiply(float (&to)[SUMS][ENGINE::BN / 2], unsigned a_stage, unsigned b_stage, bool begins, int steps) {
     constexpr int A = SEGMENT::a::LAYOUT, B = SEGMENT::template b<0>::LAYOUT;
-    const unsigned long long a = fx_wgmma_operand<A>::at(a_stage + consumer * 8192);
+    const unsigned long long a = fx_wgmma_operand<A>::at(a_stage + ENGINE::row(consumer) * 128);
 #pragma unroll
     for (int j = 0; j < SEGMENT::SUMS; ++j) {
-      const unsigned long long b = fx_wgmma_operand<B>::at(b_stage + ENGINE::A_BYTES + j * ENGINE::B_BYTES);
+      const unsigned long long b = fx_wgmma_operand<B>::at(b_stage + ENGINE::A_BYTES + j * ENGINE::B_BYTES + ENGINE::column(consumer) * 128);
 #pragma unroll
       for (int step = 0; step < ENGINE::BK / 16; ++step)
-        ENGINE::columns::template multiply<true, A == FX_MN_MAJOR, B == FX_MN_MAJOR, false>(
+        if (step < steps) ENGINE::columns::template multiply<true, A == FX_MN_MAJOR, B == FX_MN_MAJOR, false>(
             to[j], a + step * (fx_wgmma_operand<A>::STEP >> 4), b + step * (fx_wgmma_operand<B>::STEP >> 4), step > 0 || !begins);
     }
   }
@@ -112,7 +128,8 @@ struct fx_split_consumer {
   }
   template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
   FX_DEVICE void add(const PROBLEM &p) {
-    const int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
+    const int k = SEGMENT::k(p), blocks = SEGMENT::k_outer(p) * ((k + (ENGINE::BK - 1)) / ENGINE::BK);
+    const int steps = k < ENGINE::BK ? (k + 15) / 16 : ENGINE::BK / 16;  // known as the kernel is compiled, as k is
 #pragma unroll 1
     for (int block = 0; block < blocks; ++block) {
       int stages[3];
@@ -125,12 +142,12 @@ struct fx_split_consumer {
       }
       fx_named_barrier(1 + consumer, 256);  // the other one has started its products
       fx_wgmma_begin();
-      multiply<SEGMENT>(rest, at[1], at[1], true);
-      multiply<SEGMENT>(rest, at[0], at[2], false);
-      multiply<SEGMENT>(rest, at[2], at[0], false);
+      multiply<SEGMENT>(rest, at[1], at[1], true, steps);
+      multiply<SEGMENT>(rest, at[0], at[2], false, steps);
+      multiply<SEGMENT>(rest, at[2], at[0], false, steps);
       fx_wgmma_commit();
       fx_wgmma_begin();
-      multiply<SEGMENT>(first, at[0], at[0], true);
+      multiply<SEGMENT>(first, at[0], at[0], true, steps);
       fx_wgmma_commit();
       fx_named_arrive(2 - consumer, 256);
       fx_wgmma_wait<1>();
@@ -138,8 +155,8 @@ struct fx_split_consumer {
 #pragma unroll
       for (int i = 0; i < SEGMENT::SUMS * ENGINE::BN / 2; ++i) rest[i / (ENGINE::BN / 2)][i % (ENGINE::BN / 2)] *= 0x1p-8f;
       fx_wgmma_begin();
-      multiply<SEGMENT>(rest, at[0], at[1], false);
-      multiply<SEGMENT>(rest, at[1], at[0], false);
+      multiply<SEGMENT>(rest, at[0], at[1], false, steps);
+      multiply<SEGMENT>(rest, at[1], at[0], false, steps);
       fx_wgmma_commit();
       fx_wgmma_wait<1>();
       total<SEGMENT>(first, 1.0f);
@@ -151,6 +168,13 @@ struct fx_split_consumer {
   }
   FX_DEVICE void next_segment() {}
 };
+
+// fx_split_at: an element of an operand in parts, or of a window of one, at any index of k
+template <class OPERAND, class PROBLEM>
+FX_DEVICE float fx_split_at(const PROBLEM &p, int j, int batch, int outer, int mn, int k) {
+  if constexpr (fx_is_im2col<OPERAND>(0)) return OPERAND::element(p, batch, outer, mn, k);
+  else return fx_split_value(OPERAND::at(p, j, batch, outer) + mn * OPERAND::stride_mn(p, j) + k * OPERAND::stride_k(p, j));
+}
 
 // fx_split_element: a mainloop that adds up one element of one sum by multiply-adds
 struct fx_split_element {
@@ -165,10 +189,8 @@ struct fx_split_element {
       const int n_outer = SEGMENT::sum(J) == which ? SEGMENT::k_outer(p) : 0, k_end = SEGMENT::k(p);
 #pragma unroll 1
       for (int outer = 0; outer < n_outer; ++outer) {
-        const auto *x = a::at(p, 0, batch, outer) + m * a::stride_mn(p, 0);
-        const auto *y = b::at(p, J, batch, outer) + n * b::stride_mn(p, J);
 #pragma unroll 1
-        for (int k = 0; k < k_end; ++k) sum = fmaf(fx_split_value(x + k * a::stride_k(p, 0)), fx_split_value(y + k * b::stride_k(p, J)), sum);
+        for (int k = 0; k < k_end; ++k) sum = fmaf(fx_split_at<a>(p, 0, batch, outer, m, k), fx_split_at<b>(p, J, batch, outer, n, k), sum);
       }
       add_b<SEGMENT, J + 1>(p);
     }
@@ -218,6 +240,7 @@ struct fx_split_problem : PROBLEM {
 template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_gemm_split(const PROBLEM &problem, const fx_tensor_map *maps, long long batches) {
   constexpr int SUMS = PROBLEM::SUMS, CONSUMERS = ENGINE::CONSUMERS;
+  typedef fx_split_half<ENGINE> half;
   typedef fx_split_problem<PROBLEM> amended;
   const amended p = {problem};
   const unsigned stages = fx_shared(fx_smem()), staging = stages + ENGINE::STAGES * ENGINE::STAGE_BYTES;
@@ -238,16 +261,17 @@ FX_DEVICE void fx_gemm_split(const PROBLEM &problem, const fx_tensor_map *maps, 
   if (consumer == 1) fx_named_arrive(1, 256);  // the first consumer goes first
 #pragma unroll 1
   for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
-    const fx_tile at = fx_nth_tile<ENGINE>(p, number);
-    fx_wgmma_columns<ENGINE, amended> columns;
+    fx_tile at = fx_nth_tile<ENGINE>(p, number);
+    at.n += half::column(consumer);
+    fx_wgmma_columns<half, amended> columns;
     if (ENGINE::HAS_ROOM) columns.fetch(p, at.batch, at.n);
-    fx_wgmma_sums<ENGINE> acc;
-    float first[SUMS][ENGINE::BN / 2], rest[SUMS][ENGINE::BN / 2];
+    fx_wgmma_sums<half> acc;
+    float first[SUMS][half::BN / 2], rest[SUMS][half::BN / 2];
 #pragma unroll
-    for (int i = 0; i < SUMS * ENGINE::BN / 2; ++i) acc.of[i / (ENGINE::BN / 2)][0][i % (ENGINE::BN / 2)] = 0;
-    fx_split_consumer<ENGINE, SUMS> mainloop = {acc, first, rest, ring, consumer};
+    for (int i = 0; i < SUMS * half::BN / 2; ++i) acc.of[i / (half::BN / 2)][0][i % (half::BN / 2)] = 0;
+    fx_split_consumer<half, SUMS> mainloop = {acc, first, rest, ring, consumer};
     p.accumulate(mainloop);
-    fx_wgmma_epilogue<ENGINE>(p, at, consumer * 64 + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
+    fx_wgmma_epilogue<half>(p, at, half::row(consumer) + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
   }
   if (consumer == 0) fx_named_barrier(1, 256);  // takes what the other one arrived with last
 }

@@ -252,17 +252,18 @@ static struct node *choose_phase(struct strider *s, const struct node *old, cons
     return chosen;
 }
 
-/* Whether sum n multiplies matrices of anything but 16-bit floats in memory, whose windows no tensor map brings: as
- * many small products of windows would take longer than one that is written out. */
+/* Whether sum n multiplies matrices whose windows no tensor map brings, of anything but 16-bit floats in memory, or f32
+ * in parts: as many small products of windows would take longer than one that is written out. */
 static bool is_slow_product(const struct graph *g, const struct node *n) {
     bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), is_slow = !g->cx->arch->has_wgmma;
+    const bool takes_f32 = may_take_parts(g, n);
     if (!is_matrix_product(g, n)) return false;
     seen[n->id] = true;
     for (int i = n->id; i >= 0; i--) {
         const struct node *at = g->nodes[i];
         for (int a = 0; seen[i] && a < at->n_args; a++) seen[at->args[a]->id] = true;
         const enum fx_dtype t = at->kind == N_INPUT ? g->kernel->params[at->param].dtype : FX_F16;
-        is_slow |= seen[i] && t != FX_F16 && t != FX_BF16;
+        is_slow |= seen[i] && t != FX_F16 && t != FX_BF16 && !(t == FX_F32 && takes_f32);
     }
     return is_slow;
 }

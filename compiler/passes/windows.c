@@ -1,4 +1,5 @@
-/* Windows of 16-bit tensors, copied so that tensor maps bring them: images whose channels are not what lies contiguous.
+/* Windows of 16-bit and f32 tensors, copied so that tensor maps bring them: images whose channels are not what lies
+ * contiguous.
  *
  * In: a graph. Out: one in which a factor of sum[K](a * b) that reads a tensor at positions along what is contiguous in
  * it reads a copy instead, a cast with a storage order: of a window that overlaps others, the tensor with a label
@@ -12,10 +13,15 @@
 #include "passes/build.h"
 #include "passes/passes.h"
 
-enum { STEP = 8, BLOCK = 64, SHORT_RUN = 64, MOST_STORED = 12, ELEMENT_BYTES = 2 };
+enum { STEP = 8, BLOCK = 64, SHORT_BLOCK = 16, SHORT_RUN = 64, MOST_STORED = 12, ELEMENT_BYTES = 2 };
 /* Flops a cycle of a multiprocessor: of windows that are computed as they are loaded; of factors that are loaded
  * without alignment; of windows and of matrices that tensor maps bring. What a copy costs beside its bytes. */
 static const double RATE_AS_IT_IS = 100, RATE_ODD = 850, RATE_BY_MAPS = 2000, RATE_MATRIX = 3000, COPY_SECONDS = 3e-6;
+/* Likewise of f32: windows that are computed as they are loaded, of rows of whole vectors or not; products of parts, and
+ * cycles for every result beside them; bytes an element of a copy, read, and stored in parts, which is more than as it
+ * is. Fitted to seven convolutions on an H200. */
+static const double RATE_F32_VECTORS = 100, RATE_F32_AS_IT_IS = 45, RATE_IN_PARTS = 400, RESULT_CYCLES = 1,
+                    PARTS_BYTES = 10;
 
 struct copied_form { /* of a contraction: how its factors are copied */
     const struct node *sum;
@@ -23,6 +29,7 @@ struct copied_form { /* of a contraction: how its factors are copied */
     const struct node *window, *source;
     bool is_whole;       /* the window itself is copied, not what it reads */
     bool is_odd;         /* since its rows are no whole 16 bytes */
+    bool is_f32;         /* whose parts are multiplied */
     bool copies_other;
     int channel, padded; /* label of k that is last, or -1; its extent in the copies where that is larger, or 0 */
     int folded; /* label of the window that is one with the channels in the copies, which unfold it; or -1 */
@@ -51,7 +58,8 @@ struct windower {
 
 static int64_t extent_of(const struct graph *g, int axis) { return g->kernel->axes[axis].extent; }
 
-/* The tensor that n reads elements of, in memory or stored by a cast, and of 16-bit floats; NULL where it is none. */
+/* The tensor that n reads elements of, in memory or stored by a cast, of 16-bit floats, or of f32 in memory; NULL where
+ * it is none. */
 static const struct param *tensor_read(const struct graph *g, const struct node *n) {
     if (n->kind == N_ACCESS) n = n->args[0];
     if (node_is_stored(n) && (n->to == FX_F16 || n->to == FX_BF16)) {
@@ -62,7 +70,7 @@ static const struct param *tensor_read(const struct graph *g, const struct node 
     }
     if (n->kind != N_INPUT) return NULL;
     const struct param *p = &g->kernel->params[n->param];
-    return (p->dtype == FX_F16 || p->dtype == FX_BF16) && !p->packed.factor ? p : NULL;
+    return (p->dtype == FX_F16 || p->dtype == FX_BF16 || p->dtype == FX_F32) && !p->packed.factor ? p : NULL;
 }
 
 /* Whether positions along axis i of w's tensor are the running index of one label, itself, alone. */
@@ -228,13 +236,18 @@ static bool find_form(const struct graph *g, const struct node *n, int side, str
     const struct param *p = tensor_read(g, window), *q = tensor_read(g, other);
     if (!p || !q || p->dtype != q->dtype || node_is_stored(other->kind == N_ACCESS ? other->args[0] : other))
         return false;
+    if (p->dtype == FX_F32 && !may_take_parts(g, n)) return false;
     *f = (struct copied_form){.sum = n,
+        .is_f32 = p->dtype == FX_F32,
         .side = side,
         .window = window,
         .source = window->kind == N_ACCESS ? window->args[0] : window,
         .channel = -1,
         .folded = -1};
-    if (find_whole(g, f, other)) return true;
+    if (!f->is_f32 && find_whole(g, f, other)) return true;
+    if (f->is_f32 && nominal_size(g, window->axes, window->n_axes) <=
+                         nominal_size(g, f->source->axes, f->source->n_axes))
+        return false; /* it is stored in parts, or read, as it is */
     const bool is_made = f->source->kind != N_INPUT; /* stored ahead of this pass, with its channels last */
     struct tensor t = {.param = -1, .buffer = -1, .dtype = p->dtype, .n_axes = p->n_axes};
     memcpy(t.axes, p->axes, sizeof t.axes);
@@ -254,6 +267,22 @@ static bool find_form(const struct graph *g, const struct node *n, int side, str
     return f->folded >= 0 || !is_plain(&w, last) || (f->padded && f->channel == t.axes[last]);
 }
 
+/* Whether the label that the window moves by along what lies contiguous has whole vectors of f32, as far as is known. */
+static bool has_vectors(const struct graph *g, const struct copied_form *f) {
+    enum { VECTOR = 4 };
+    const struct param *p = &g->kernel->params[f->source->param];
+    for (int i = 0; i < f->window->n_at; i++) {
+        const struct node *position = f->window->args[1 + i];
+        if (f->window->at[i] != p->axes[p->n_axes - 1]) continue;
+        for (int j = 0; j < position->n_axes; j++)
+            if (node_has_axis(f->sum, position->axes[j])) {
+                const int64_t extent = extent_of(g, position->axes[j]);
+                return extent > 0 && extent % VECTOR == 0;
+            }
+    }
+    return false;
+}
+
 /* Whether the copies cost less than they save. */
 static bool is_worth(const struct graph *g, const struct copied_form *f) {
     const struct arch *m = g->cx->arch;
@@ -265,7 +294,8 @@ static bool is_worth(const struct graph *g, const struct copied_form *f) {
            elements = nominal_size(g, copied->axes, copied->n_axes);
     if (!f->is_whole) { /* blocks of k have channels alone */
         double channels = nominal_extent(g, f->channel) * (f->folded >= 0 ? nominal_extent(g, f->folded) : 1);
-        walked = k / channels * BLOCK * ceil(channels / BLOCK);
+        const double step = f->is_f32 && channels < BLOCK ? SHORT_BLOCK : BLOCK;
+        walked = k / channels * step * ceil(channels / step);
         if (f->folded >= 0) elements *= nominal_extent(g, f->own) / nominal_extent(g, f->fold_axis);
         if (f->padded) elements *= f->padded / nominal_extent(g, f->channel);
     }
@@ -274,6 +304,11 @@ static bool is_worth(const struct graph *g, const struct copied_form *f) {
     int n_copies = !is_once;
     if (f->copies_other && !node_is_constant(g, other))
         elements += nominal_size(g, other->axes, other->n_axes), n_copies++;
+    if (f->is_f32 && list_has(g->with, FUSE_SPLIT)) return true;
+    if (f->is_f32)
+        return 2 * results * k / ((has_vectors(g, f) ? RATE_F32_VECTORS : RATE_F32_AS_IT_IS) * all) >
+               2 * results * walked / (RATE_IN_PARTS * all) + RESULT_CYCLES * results / all +
+                   PARTS_BYTES * elements / m->copied + COPY_SECONDS * n_copies;
     return 2 * results * k / ((f->is_odd ? RATE_ODD : RATE_AS_IT_IS) * all) >
            2 * results * walked / ((f->is_whole ? RATE_MATRIX : RATE_BY_MAPS) * all) +
                2 * ELEMENT_BYTES * elements / m->copied + COPY_SECONDS * n_copies;
@@ -333,14 +368,14 @@ static struct node *integer_op(struct graph *out, enum op op, struct node *a, in
     return build_op(out, op, a, build_integer(out, FX_I64, b, like), NULL, like);
 }
 
-/* n, a tensor or the weights, with the channels along `padded` as well as the label that is folded, 0 behind their end.
- */
-static struct node *folded_value(
-    const struct windower *s, struct graph *out, const struct copied_form *f, struct node *n, int padded) {
+/* n, the tensor that the window reads or the other factor, with the channels along `padded` as well as the label that is
+ * folded, 0 behind their end. A tensor may have a label of that name, which the window replaces. */
+static struct node *folded_value(const struct windower *s, struct graph *out, const struct copied_form *f,
+    struct node *n, bool is_window, int padded) {
     const int64_t channels = extent_of(s->g, f->channel), length = extent_of(s->g, f->folded);
     struct node *at = build_index(out, padded, n), *channel = integer_op(out, O_MOD, at, channels, n),
                 *element = integer_op(out, O_FLOORDIV, at, channels, n), *value;
-    if (node_has_axis(n, f->folded)) /* 0 from length on */
+    if (!is_window) /* 0 from length on */
         return read_at(out, n, f->channel, channel, f->folded, element);
     struct node *position = integer_op(out, O_MUL, build_index(out, f->own, n), f->step, n);
     position = build_op(out, O_ADD, position, integer_op(out, O_MUL, element, f->factor, n), NULL, n);
@@ -350,12 +385,12 @@ static struct node *folded_value(
     return build_op(out, O_WHERE, is_inside, value, build_zero(out, n->dtype, n), n);
 }
 
-/* A copy of n, which lies in the new graph, with the channels along `padded`, if that is a label, 0 behind their end;
- * `of`: what says that a copy is the same. */
+/* A copy of n, which lies in the new graph, what the window reads or not, with the channels along `padded`, if that is a
+ * label, 0 behind their end; `of`: what says that a copy is the same. */
 static struct node *copy_of(struct windower *s, struct graph *out, const struct copied_form *f, const struct node *of,
-    struct node *n, const struct param *p, int padded) {
+    struct node *n, bool is_window, const struct param *p, int padded) {
     struct node *value = n;
-    if (f->folded >= 0) value = folded_value(s, out, f, n, padded);
+    if (f->folded >= 0) value = folded_value(s, out, f, n, is_window, padded);
     else if (padded >= 0) value = read_at(out, n, f->channel, build_index(out, padded, n), -1, NULL);
     struct node copy = {.kind = N_CAST, .dtype = n->dtype, .to = p->dtype, .axis = -1, .args = {value},
         .span = n->span, .source = n->source};
@@ -425,9 +460,10 @@ static struct node *rewrite(void *state, struct graph *out, const struct node *o
     struct node *copied = f.is_whole ? factor[f.side] : map[f.source->id],
                 *copy = !f.is_whole && node_is_stored(f.source)
                             ? copied
-                            : copy_of(s, out, &f, f.folded >= 0 ? factor[f.side] : copied, copied, p, padded);
+                            : copy_of(s, out, &f, f.folded >= 0 ? factor[f.side] : copied, copied, true, p, padded);
     factor[f.side] = f.is_whole ? copy : window_of(s, out, &f, factor[f.side], copy);
-    if (f.copies_other) factor[1 - f.side] = copy_of(s, out, &f, factor[1 - f.side], factor[1 - f.side], q, padded);
+    if (f.copies_other)
+        factor[1 - f.side] = copy_of(s, out, &f, factor[1 - f.side], factor[1 - f.side], false, q, padded);
     sum.args[0] = build_op(out, O_MUL, factor[0], factor[1], NULL, n);
     return build_node(out, sum);
 }

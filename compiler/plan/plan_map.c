@@ -19,7 +19,7 @@ static struct fx_expr size_expr(struct arena *a, const struct kernel *k, const s
     return terms_done(&x);
 }
 
-/* Channels, then what pixels go along, then images. */
+/* Channels, then what pixels go along, then images; those of parts one part after the other. */
 static struct fx_map build_im2col(struct arena *a, const struct scheduled_graph *c, const struct map *m) {
     const struct graph *g = c->graph;
     const struct tensor *t = &m->operand->window->tensor;
@@ -29,7 +29,7 @@ static struct fx_map build_im2col(struct arena *a, const struct scheduled_graph 
     im2col_of(g, m->segment, m->operand, mn, &v, &ignored);
     struct fx_map out = {
         .base = t->param >= 0 ? (struct fx_arg){FX_ARG_PARAM, t->param} : (struct fx_arg){FX_ARG_BUFFER, t->buffer},
-        .dtype = t->dtype,
+        .dtype = m->shape->is_whole ? FX_U32 : t->dtype, /* words, not rounded */
         .offset = poly_expr(a, g, t, &t->view->offset),
         .rank = 2 + v.n_spatial,
         .box = {MAP_ROW_BYTES * 8 / fx_dtype_bits(t->dtype), MAP_BOX},
@@ -50,6 +50,15 @@ static struct fx_map build_im2col(struct arena *a, const struct scheduled_graph 
     out.extents[out.rank - 1] = size_expr(a, g->kernel, &images, -1);
     out.strides[out.rank - 1] =
         images.n ? poly_expr(a, g, t, &t->view->stride[tensor_axis(t, images.axes[images.n - 1])]) : out.strides[0];
+    if (t->is_split) {
+        struct terms all = {.a = a}, apart = {.a = a};
+        terms_size(&all, g->kernel, images.axes, images.n);
+        terms_constant(&all, SPLIT_PARTS);
+        terms_op(&all, FX_T_MUL);
+        out.extents[out.rank - 1] = terms_done(&all);
+        terms_size(&apart, g->kernel, t->axes, t->n_axes);
+        if (!images.n) out.strides[out.rank - 1] = terms_done(&apart);
+    }
     return out;
 }
 

@@ -48,14 +48,19 @@ void gemm_split_run(
 
 /* ---- windows ---- */
 
-/* The window that factor s of x is, or NULL: of 16-bit floats, with its last label read at its own index. */
+/* The window that factor s of x is, or NULL: of 16-bit floats, of f32 in full or of parts, with its last label read at
+ * its own index. */
 static const struct window *find_window(
     const struct graph *g, const struct partition *p, const struct group *r, const struct product *x, int s) {
     const struct node *n = x->factor[s];
     struct tensor t;
-    if (x->buffer[s] >= 0 || n->kind != N_ACCESS || !node_is_loaded(g, p, r, n->args[0], &t)) return NULL;
+    if (n->kind != N_ACCESS) return NULL;
+    if (gemm_splits_window(p, x, s)) t = tensor_of_buffer(g, p, x->buffer[s]);
+    else if (x->buffer[s] >= 0 || !node_is_loaded(g, p, r, n->args[0], &t)) return NULL;
     if (tensor_of_slices(g, x->sum, n, x->factor[1 - s], &(struct tensor){0})) return NULL;
-    if (t.dtype != x->dtype[s] || (t.dtype != FX_F16 && t.dtype != FX_BF16) || t.is_split) return NULL;
+    const bool is_f32 = t.dtype == FX_F32 && !x->sum->may_tf32;
+    if (t.is_split != x->is_split || (!t.is_split && t.dtype != x->dtype[s])) return NULL;
+    if (t.dtype != FX_F16 && t.dtype != FX_BF16 && !is_f32) return NULL;
     struct window *w = NEW(&g->cx->arena, struct window);
     if (!window_of_access(g, n, &t, w)) return NULL;
     const struct window_axis *last = &w->axes[t.n_axes - 1];

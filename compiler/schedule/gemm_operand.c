@@ -8,9 +8,14 @@
 /* Of a computed element, an operation. */
 enum { INSTRUCTIONS = 2 };
 
+bool gemm_splits_window(const struct partition *p, const struct product *x, int s) {
+    return x->is_split && x->buffer[s] >= 0 && p->buffers[x->buffer[s]].value != x->factor[s];
+}
+
 struct operand gemm_operand(const struct graph *g, const struct partition *p, const struct product *x, int s) {
     struct operand o = {.value = x->factor[s]};
-    if (x->buffer[s] >= 0) {
+    if (gemm_splits_window(p, x, s)) o.is_computed = true;
+    else if (x->buffer[s] >= 0) {
         o.tensor = tensor_of_buffer(g, p, x->buffer[s]);
         add_view(g, &o.tensor);
     } else {

@@ -86,6 +86,8 @@ static bool is_copied_whole(
            f->tile_k * fx_dtype_bits(s->gemm.a_dtype) == MAP_LINE * 8;
 }
 
+enum { INSTRUCTION_K = 16 }; /* of bf16 */
+
 /* Cycles of all SMs for a configuration: rounds of tiles, each all the segments and an epilogue; `others`: columns of
  * tiles of the same launch that are another kernel's. Two tiles in turns take as long as their mainloops, or half of
  * all they do. */
@@ -105,8 +107,10 @@ static double tile_cycles(const struct graph *g, const struct scheduled *s, cons
         const struct segment *e = f->takes_maps ? segment_by_maps(&shape->segments[i]) : &shape->segments[i];
         double inner = nominal_size(g, e->k.axes, e->k.n), outer = nominal_size(g, e->k_outer.axes, e->k_outer.n),
                k = inner * outer, walked = k;
-        if (e != &shape->segments[i]) /* of a few channels most of a block is wasted */
-            walked = ceil(inner / f->tile_k) * f->tile_k * outer;
+        if (e != &shape->segments[i]) { /* of a few channels most of a block is wasted, but that parts have short ones */
+            const double step = shape->is_split && inner < f->tile_k ? INSTRUCTION_K : f->tile_k;
+            walked = ceil(inner / step) * step * outer;
+        }
         begins |= is_copied_whole(g, s, f, e);
         if (f->is_fed || begins)
             tile += ceil(inner / f->tile_k) * outer *

@@ -96,5 +96,7 @@ bool im2col_of(const struct graph *g, const struct segment *e, const struct oper
         if (!is_taken[i] && !is_nothing && !add_spatial(g, e, w, mn, i, out, why_not)) return false;
     }
     if (!out->n_spatial) return *why_not = "a window moves along no axis", false;
+    for (int i = 0; t->is_split && i < out->n_images; i++)
+        if (t->axes[i] != mn->axes[i]) return *why_not = "images in parts do not lie outermost", false;
     return true;
 }

@@ -110,11 +110,8 @@ static void add_config(
             t->a_stages, CONSUMERS, stores_any ? ", stores of any alignment" : "")};
 }
 
-bool schedule_parts_configure(
-    const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
+static bool configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     enum { N_TILES = sizeof tiles / sizeof *tiles };
-    const struct arch *arch = g->cx->arch;
-    if (!arch->has_wgmma) return *why_not = arena_printf(&g->cx->arena, "%s has no wgmma", arch->name), false;
     if (!gemm_shape(g, p, s, why_not) || !takes(g, s, why_not)) return false;
     if (!schedule_simt_configure(g, p, s, why_not)) return false;
     const struct scheduled simt = *s;
@@ -133,5 +130,17 @@ bool schedule_parts_configure(
             config_copy(s, &f);
         }
     }
+    return true;
+}
+
+bool schedule_parts_configure(
+    const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
+    const struct arch *arch = g->cx->arch;
+    if (!arch->has_wgmma) return *why_not = arena_printf(&g->cx->arena, "%s has no wgmma", arch->name), false;
+    struct scheduled *windows = NEW(&g->cx->arena, struct scheduled);
+    *windows = *s;
+    windows->wants_windows = gemm_reads_windows(g, p, s->group);
+    if (!windows->wants_windows || !configure(g, p, windows, why_not)) return configure(g, p, s, why_not);
+    *s = *windows;
     return true;
 }

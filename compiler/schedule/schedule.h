@@ -281,6 +281,8 @@ int phases_leader(const struct scheduled_graph *c, struct launch_phases j);
 bool *pointwise_small_axes(const struct graph *g, const struct partition *p, const struct group *r);
 
 /* gemm_operand.c. Factor s of sum x on its way into a mainloop. */
+/* Whether factor s of x reads windows of what is stored in parts. */
+bool gemm_splits_window(const struct partition *p, const struct product *x, int s);
 struct operand gemm_operand(const struct graph *g, const struct partition *p, const struct product *x, int s);
 /* Its layout, and what an element of it costs, multiplied as type t. */
 void gemm_choose_layout(const struct graph *g, const struct partition *p, const struct group *r, struct operand *o,

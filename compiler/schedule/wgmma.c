@@ -195,11 +195,14 @@ bool are_mappable(const struct graph *g, const struct gemm_shape *shape, bool ha
 
 /* ---- configurations ---- */
 
-/* Tiles of f32 in parts: a stage has one part of every operand. Rates are those of f32. */
+/* Tiles of f32 in parts: a stage has one part of every operand. Rates are those of f32; those of 64 rows, whose
+ * consumers have half of the columns each, are not fitted: a little below those of the same sums a consumer. */
 static const struct wgmma_tile split_tiles[] = {
     {128, 128, 2, false, 1, 1, 32, 550, 550, 0, true, false, 0, 0},
     {128, 64, 2, false, 1, 1, 32, 450, 450, 0, true, false, 0, 0},
     {128, 64, 2, false, 2, 2, 32, 520, 450, 0, true, false, 0, 0},
+    {64, 256, 2, false, 1, 1, 32, 530, 530, 0, false, false, 0, 0},
+    {64, 128, 2, false, 1, 1, 32, 430, 430, 0, false, false, 0, 0},
 };
 
 /* Tiles of f8: beside the sums there is room for what an instruction writes, and consumers stand side by side. */
@@ -348,8 +351,8 @@ static const char *engine(
     }
     int n_sums = s->gemm.n_accumulators;
     if (s->gemm.is_split)
-        return arena_printf(&g->cx->arena, "fx_wgmma_split<fx_columns_%d, %d, %d, %d, %d, %s>", e->bn, b_tiles, stages,
-            n_sums, e->chunk, is_aligned);
+        return arena_printf(&g->cx->arena, "fx_wgmma_split<fx_columns_%d, %d, %d, %d, %d, %d, %s>",
+            e->bn * e->bm / 128, e->bm, b_tiles, stages, n_sums, e->chunk, is_aligned);
     if (e->splits_k)
         return arena_printf(&g->cx->arena, "fx_wgmma_cluster<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s>", type, e->bn,
             e->bm, b_tiles, stages, e->consumers, n_sums, is_aligned);
@@ -460,6 +463,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     if (!n_boxes && e->chunk / vector > 32) return;
     const bool is_split = s->gemm.is_split, is_tf32 = !is_split && is_f32(&s->gemm);
     if (is_tf32 && !e->rate_tf32) return;
+    if (s->gemm.is_halved && e->bm < 128) return; /* consumers have 64 rows each */
     if (s->gemm.is_scaled && !suits_scales(g, s, e)) return;
     if (is_byte(&s->gemm) && e->splits_k) return;
     if (stages < LEAST_STAGES + is_split) return;

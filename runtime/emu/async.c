@@ -300,7 +300,7 @@ int emu_encode_im2col(struct cuda_tensor_map *out, int dtype, unsigned rank, voi
         .base = address,
         .rank = (unsigned char)rank,
         .is_im2col = true,
-        .bytes = 2,
+        .bytes = dtype == TENSOR_MAP_U32 ? 4 : 2,
         .box = {(unsigned short)channels, (unsigned short)pixels}};
     (void)l2_promotion;
     if (rank < 3 || !has_tensor(&m, dtype, extents, strides, interleave, swizzle, fill) || dtype == TENSOR_MAP_F32 ||

@@ -59,6 +59,29 @@ test turned { M=72 K=136 N=88 }
 test strided_x { M=40 K=72 N=40 init: integers(-200,200) }
 test strict { M=40 K=72 N=40 }
 
+# Windows whose channels lie last, or are copied so: a step, what lies apart, tails of channels, 64 and more of them, nothing outside.
+kernel window(x: f32[B,H,W,C], k: f32[U=3,V=3,C,O]) -> z: f32[B,H,W,O] with { fuse: require, tile: [128, 64, 64] } {
+  z = sum[U,V,C]((x[H: idx(H) + idx(U) - 1, W: idx(W) + idx(V) - 1] ?? 0) * k)
+}
+kernel window_steps(x: f32[B,H,W,C], k: f32[O,U=3,V=2,C], b: f32[O]) -> z: f32[B,O,P=H,Q=W] with { fuse: require, tile: [128, 64, 64] } {
+  z = relu(sum[U,V,C]((x[H: 2*idx(P) + 2*idx(U) - 2, W: 3*idx(Q) + 2 - 3*idx(V)] ?? 0) * k) + b)
+}
+kernel window_max(x: f32[T=S+K-1,C], k: f32[O,K=4,C]) -> z: f32[S] with { kernels: 2, tile: [128, 64, 64] } { z = max[O](sum[K,C](x[T: S+K] * k)) }
+kernel window_planes(x: f32[B,C,H,W], k: f32[O,C,U=3,V=3]) -> z: f32[B,O,H,W] with { tile: [128, 64, 64] } {
+  z = sum[C,U,V]((x[H: idx(H) + idx(U) - 1, W: idx(W) + idx(V) - 1] ?? 0) * k)
+}
+kernel window_ends(x: f32[T=S+K-1,C], k: f32[O,K=2,C]) -> z: f32[S,O] with { fuse: require, tile: [128, 64, 64] } { z = sum[K,C](x[T: S+K] * k) }
+test window { B=2 H=7 W=9 C=24 O=40 init: integers(-200,200) }
+test window { B=3 H=5 W=6 C=68 O=64 }
+test window { B=2 H=7 W=9 C=23 O=40 init: integers(-200,200) }
+test window_steps { B=3 H=9 W=5 C=72 O=40 init: integers(-50,50) }
+test window_steps { B=2 H=5 W=14 C=36 O=130 init: integers(-50,50) }
+test window_max { S=150 C=40 O=70 init: integers(-50,50) }
+test window_planes { B=2 H=7 W=8 C=24 O=40 init: integers(-50,50) }
+test window_planes { B=3 H=5 W=12 C=132 O=16 init: integers(-50,50) }
+test window_ends { S=40 C=64 O=40 x.init: uniform(-3.4e38,3.4e38) k.init: uniform(-1e-10,1e-10) }
+test window_ends { S=40 C=64 O=40 x.init: uniform(-1e-40,1e-40) k.init: uniform(-1e30,1e30) }
+
 # A factor that picks elements: they come out to the bit.
 kernel pick(i: i32[M], w: f32[K,N]) -> y: f32[M,N] with { fuse: require } { y = where(idx(K) == i, 1.0, 0.0) @[K] w }
 kernel picked(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { fuse: require, tile: [128, 128, 64] } { y = x @ w }
