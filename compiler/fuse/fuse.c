@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fuse/fuse.h"
+#include "graph/operand.h"
 #include "passes/build.h"
 #include "passes/passes.h"
 
@@ -36,8 +37,25 @@ static void put_first(struct buffer *b, const int *first, int n_first) {
             if (rest != set_has(first, n_first, axes[i])) b->axes[n++] = axes[i];
 }
 
-/* The storage order of a value: for the contraction that reads it, what it sums over stands last and so contiguous; for
- * a pointwise reader, the order of an output with the same axes if there is one. Slices of k lie outermost. */
+/* The labels that contraction `reader` sums over, in the order in which they lie in its factor beside v, where that is a
+ * tensor in memory that ends with them: k is then a single run in both. Else as they stand in v. */
+static void labels_of_k(
+    const struct fuser *f, const struct node *v, const struct node *reader, struct axis_list *k) {
+    struct contraction c;
+    struct tensor t;
+    for (int i = 0; i < v->n_axes; i++)
+        if (set_has(reader->reduced, reader->n_reduced, v->axes[i])) k->axes[k->n++] = v->axes[i];
+    if (k->n < 2 || !as_contraction(reader, &c) || (c.a != v && c.b != v)) return;
+    const struct node *other = c.a == v ? c.b : c.a;
+    if (!tensor_of_factor(f->g, other, &t) || t.n_axes < k->n) return;
+    for (int i = t.n_axes - k->n; i < t.n_axes; i++)
+        if (!set_has(k->axes, k->n, t.axes[i])) return;
+    memcpy(k->axes, &t.axes[t.n_axes - k->n], k->n * sizeof *k->axes);
+}
+
+/* The storage order of a value: for the contraction that reads it, what it sums over stands last and so contiguous, as
+ * it lies in the other factor; for a pointwise reader, the order of an output with the same axes if there is one. Slices
+ * of k lie outermost. */
 static void choose_order(struct fuser *f, struct buffer *b, const struct node *reader) {
     const struct node *v = b->value;
     b->n_axes = 0;
@@ -46,12 +64,11 @@ static void choose_order(struct fuser *f, struct buffer *b, const struct node *r
         memcpy(b->axes, v->at, sizeof b->axes);
         return;
     }
-    for (int late = 0; late < 2; late++)
-        for (int i = 0; i < v->n_axes; i++) {
-            bool is_late = false;
-            for (int r = 0; reader && r < reader->n_reduced; r++) is_late |= reader->reduced[r] == v->axes[i];
-            if (is_late == (late == 1)) b->axes[b->n_axes++] = v->axes[i];
-        }
+    struct axis_list k = {0};
+    if (reader) labels_of_k(f, v, reader, &k);
+    for (int i = 0; i < v->n_axes; i++)
+        if (!set_has(k.axes, k.n, v->axes[i])) b->axes[b->n_axes++] = v->axes[i];
+    for (int i = 0; i < k.n; i++) b->axes[b->n_axes++] = k.axes[i];
     struct partial_of x;
     if (as_partial(
             f->g, v, &x)) /* runs outermost: neighbouring rows, or columns, are written side by side, and joined so */

@@ -10,3 +10,5 @@ kernel eights_f16(x: f8e4m3[M,K], w: f16[K,N]) -> y: f32[M,N] with { precision: 
 kernel exact(x: bf16[M,K], w: u8[N,K]) -> y: f32[M,N] with { precision: ieee } { y = x @ w }
 kernel inexact(x: bf16[M,K], w: i16[N,K]) -> y: f32[M,N] with { precision: ieee } { y = x @ w }
 kernel windowed(x: i8[B,C,H], k: i8[O,C,U=3]) -> y: i32[B,H,O] { y = sum[C,U]((x[H: H+U-1] ?? 0) * k) }
+# a factor that is stored has the labels of k in the order in which they lie in the other one: k is a single run in both
+kernel ordered(x: bf16[M,Q], y: bf16[M,P], w: bf16[N,P,Q]) -> z: f32[M,N] with { fuse: never } { z = (sigmoid(x) * y) @[P,Q] w }
