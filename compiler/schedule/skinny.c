@@ -167,11 +167,15 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     bool are_many = tiles > MANY_TILES * sms;
     /* Blocks enough for the memory to be busy while some begin or end, each with less on its way; else more warps. */
     if (!is_aligned || w->is_computed || (are_many && method.uses_mma)) ahead = 2;
-    if (is_of_few) warps = method.small > 8 ? MOST_WARPS / 2 : MOST_WARPS, are_many = false; /* as have the registers */
+    if (is_of_few) /* as the registers allow */
+        warps = method.small > 8 && (is_k || n_sums > 1) ? MOST_WARPS / 2 : MOST_WARPS, are_many = false;
+    /* Two blocks of twice the warps an SM hold all tiles at once, as far as the registers allow. */
+    const bool is_two_blocks = n_sums == 1 && method.small <= 8 && fixed_size(g, wide_axes) >= 0 && tiles > sms &&
+                               tiles <= 2 * sms;
     const double most_tiles = is_of_few || !method.uses_mma || shares ? 0
                               : make_halves                           ? 12 * sms
                               : w->is_computed                        ? 0
-                                                                      : (is_k ? 6 : 12) * sms;
+                                                                      : (!is_k ? 12 : is_two_blocks ? 8 : 6) * sms;
     while (warps < MOST_WARPS && tiles * warps < most_tiles) warps *= 2;
     while (ahead > 1 && (ahead * words + made > RING_WORDS || ahead * warps * step > k)) ahead /= 2;
     while (warps > 1 && warps * step > k) warps /= 2;
