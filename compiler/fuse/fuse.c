@@ -205,13 +205,19 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
 
 struct proposer { /* to propose a partition */
     const char *name;
-    bool epilogues, rows, loaders, chains, anew, inner, splits, keeps; /* as in struct fuser */
-    const bool *early;                                                 /* likewise */
+    bool epilogues, rows, loaders, chains, anew, inner, few, splits, keeps; /* as in struct fuser */
+    const bool *early;                                                      /* likewise */
+};
+
+/* What row programs would make by loops of their threads. */
+struct thread_loops {
+    bool has_inner, has_few; /* as in struct fuser */
 };
 
 static const char *name_stored(struct proposer w) {
     if (w.splits) return w.rows ? "rows split stored" : "split stored";
     return w.early    ? "rows early stored"
+           : w.few    ? "rows few stored"
            : w.inner  ? "rows inner stored"
            : w.anew   ? "chain anew stored"
            : w.chains ? "chain stored"
@@ -219,8 +225,7 @@ static const char *name_stored(struct proposer w) {
                       : "stored";
 }
 
-/* Returns whether some reduction is walked by threads within a row program's own. */
-static bool propose(const struct graph *g, struct graph *out, struct proposer w) {
+static struct thread_loops propose(const struct graph *g, struct graph *out, struct proposer w) {
     struct fuser f = {.g = g,
         .epilogues = w.epilogues,
         .rows = w.rows,
@@ -229,6 +234,7 @@ static bool propose(const struct graph *g, struct graph *out, struct proposer w)
         .chains = w.chains,
         .anew = w.anew,
         .inner = w.inner,
+        .few = w.few,
         .splits = w.splits,
         .keeps = w.keeps,
         .early = w.early,
@@ -252,7 +258,7 @@ static bool propose(const struct graph *g, struct graph *out, struct proposer w)
     } while (find_hazards(&f));
     if ((w.chains || w.inner || w.early) && ir_verify_order(g, f.p)) { /* still */
         out->n_partitions--;
-        return f.has_inner;
+        return (struct thread_loops){f.has_inner, f.has_few};
     }
     if (w.loaders && w.epilogues && !w.keeps && fuse_makes_factors(f.p, g, NULL)) {
         const bool makes_constants = fuse_makes_factors(f.p, g, f.constants);
@@ -262,7 +268,7 @@ static bool propose(const struct graph *g, struct graph *out, struct proposer w)
         propose(g, out, w);
         if (makes_constants) propose(g, out, kept);
     }
-    return f.has_inner;
+    return (struct thread_loops){f.has_inner, f.has_few};
 }
 
 /* Whether a reduction or scan might be part of a row program. */
@@ -292,15 +298,20 @@ struct graph *pass_fuse(const struct graph *g) {
     propose(g, out, (struct proposer){.name = "separate"});
     if (has_loops(g)) {
         struct proposer rows = {.name = "rows", .epilogues = true, .rows = true, .loaders = true};
-        bool has_inner = propose(g, out, rows);
-        if (has_inner) {
+        const struct thread_loops loops = propose(g, out, rows);
+        if (loops.has_inner) {
             rows.name = "rows inner", rows.inner = true;
             propose(g, out, rows);
+        }
+        if (loops.has_few) {
+            struct proposer few = rows;
+            few.name = "rows few", few.inner = few.few = true;
+            propose(g, out, few);
         }
         struct proposer early = rows;
         early.name = "rows early", early.early = fuse_find_early(g);
         if (early.early) propose(g, out, early);
-        propose(g, out, (struct proposer){.name = "rows separate", .rows = true, .inner = has_inner});
+        propose(g, out, (struct proposer){.name = "rows separate", .rows = true, .inner = loops.has_inner});
         rows.name = "rows split", rows.splits = true;
         if (splits) propose(g, out, rows);
     }

@@ -20,6 +20,8 @@ struct fuser {
     const char **no_chain; /* by node: why a contraction is not the last of a chain; or NULL */
     bool inner;      /* whether reductions that another one's rows are made of are stored first, not loops */
     bool has_inner;  /* there are such */
+    bool few;        /* likewise those of few elements, in rows; has_few: there are such */
+    bool has_few;
     const bool *early; /* by node: stored first, not made by those who read it; NULL: none is */
     const struct node *placed; /* what is being placed */
     bool in_order;   /* groups run in the order of what they compute, so that none waits for a later one */

@@ -40,7 +40,11 @@ static bool is_far(const struct space *s) {
 
 /* Whether n would be a loop within a loop: of a thread within a row program's own, or within another of the thread. */
 static bool is_inner(struct fuser *f, const struct node *n, const struct space *s) {
-    if ((!f->row.is_row && !s->outer) || fuse_is_few(f->g, n)) return false;
+    if (!f->row.is_row && !s->outer) return false;
+    if (fuse_is_few(f->g, n)) {
+        f->has_few |= f->row.is_row && !s->outer;
+        return f->few && !s->outer;
+    }
     f->has_inner = true;
     return f->inner;
 }

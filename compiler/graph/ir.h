@@ -183,7 +183,8 @@ struct contraction { /* the two factors, in the order written */
 };
 /* True if n is a sum over a product of two factors that both carry every summed axis. */
 bool as_contraction(const struct node *n, struct contraction *out);
-/* A contraction that the mainloop of an engine adds up: any but of conditions, in its own dtype. */
+/* A contraction that the mainloop of an engine adds up: any but of conditions, in its own dtype, and but dot products,
+ * whose result has labels of both factors alone: a tile of those would have one element. */
 bool as_mainloop(const struct node *n, struct contraction *out);
 /* Such a contraction whose factors both have labels of their own of more than one element: what an engine gains by
  * reading a factor once for many results. */

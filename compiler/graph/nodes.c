@@ -65,7 +65,10 @@ bool as_contraction(const struct node *n, struct contraction *out) {
 }
 
 bool as_mainloop(const struct node *n, struct contraction *out) {
-    return n->dtype != FX_BOOL && as_contraction(n, out);
+    if (n->dtype == FX_BOOL || !as_contraction(n, out)) return false;
+    for (int i = 0; i < n->n_axes; i++)
+        if (!node_has_axis(out->a, n->axes[i]) || !node_has_axis(out->b, n->axes[i])) return true;
+    return false;
 }
 
 /* Whether a has a label that neither b nor the sum has. */

@@ -437,3 +437,17 @@ kernel joined_both(x: f32[V,M]) -> (l: f32[M], v: f32[M]) {
 test joined_both { V=5003 M=9 x.init: normal(3,9) }
 kernel joined_mean_rows(x: bf16[M,V], g: f32[V]) -> y: bf16[M,V] { y = layernorm[V](x) * g }
 test joined_mean_rows { M=34 V=66001 }
+
+# Losses of elements of which each is made by a short reduction, weighted: the short rows are stored first.
+kernel pixels(x: f16[B,C=21,H,W], t: i64[B,H,W]) -> l: f32[] {
+  k = t % 32
+  w = f32(k < size(C))
+  l = sum[B,H,W](w * (logsumexp[C](x) - (x[C: k] ?? 0))) / sum[B,H,W](w)
+}
+kernel dots(x: f16[M,C=7], y: f32[M]) -> (l: f32[], d: f32[M]) {
+  l = sum[M](y * max[C](x))
+  d = sum[C](x * x)
+}
+test pixels { B=2 H=30 W=40 init: normal t.init: integers(0,31) seed: 1 }
+test dots { M=3000 init: integers(-3,3) seed: 1 tol: exact }
+test dots { M=5 init: integers(-3,3) seed: 2 tol: exact }
