@@ -127,12 +127,6 @@ FX_DEVICE void fx_chain_join(const PROBLEM &p, const fx_tile &at, const fx_chain
     const bool is_stored = own < items && n_valid > 0 && place == 0;
     typename PROBLEM::results r = {};
     typename PROBLEM::values q = {};
-    typename PROBLEM::template columns<V> c;
-    typename PROBLEM::template frag<V> f;
-    if (is_stored) {
-      fx_fetch_columns<V, true>(p, c, at.batch, n, n_valid);
-      fx_fetch<V, true>(p, f, at.batch, m, n, n_valid);
-    }
     if constexpr (PROBLEM::PREPARES[0]) p.prepare(pass, q, r, at.batch, m);
     sums_type sums = p.identity(pass);
     fx_chain_item<V> x = {};
@@ -182,6 +176,10 @@ FX_DEVICE void fx_chain_join(const PROBLEM &p, const fx_tile &at, const fx_chain
       if constexpr (!__is_empty(sums_type)) p.combine(pass, sums, fx_from_lane_xor(sums, mask));
     }
     if (!is_stored) continue;
+    typename PROBLEM::template columns<V> c;
+    typename PROBLEM::template frag<V> f;
+    fx_fetch_columns<V, true>(p, c, at.batch, n, n_valid);  // not ahead of the pieces: they need the registers
+    fx_fetch<V, true>(p, f, at.batch, m, n, n_valid);
     if constexpr (!__is_empty(sums_type)) p.finish(pass, r, sums, q);
     p.template store<V, true>(x.of, c, f, r, at.batch, m, n, n_valid);
     if constexpr (PROBLEM::STORES_ROWS) {

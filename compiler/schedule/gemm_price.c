@@ -11,6 +11,8 @@
 /* Where the lanes multiply, too, which no more than so many flops a cycle and SM shows, operations take longer. */
 static const double LANES_RATE = 256, BY_LANES = 1.8;
 
+enum { LONG_LOOP = 64 }; /* turns */
+
 /* Of an operand read once: what it lies in, or what its leaves read. */
 static double operand_bytes(
     const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o) {
@@ -137,7 +139,8 @@ static bool is_skinny_here(const struct graph *g, const struct scheduled *s, con
 
 void gemm_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
     const struct gemm_shape *shape = &s->gemm;
-    double least = -1, flops, ops, instructions = group_footprint(g, p, s->group).instructions;
+    const struct footprint footprint = group_footprint(g, p, s->group);
+    double least = -1, flops, ops, instructions = footprint.instructions;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];
         s->bytes += operand_bytes(g, p, s->group, &e->a);
@@ -165,6 +168,10 @@ void gemm_price(const struct graph *g, const struct partition *p, struct schedul
         s->seconds = skinny_seconds(g, s, &s->configs[i], s->bytes);
         break;
     }
+    /* Long reductions in the epilogue, of other tensors: each element's thread walks over all that is reduced. Short
+     * ones, as over slices of k, are instructions of it. */
+    if (footprint.turns > LONG_LOOP)
+        s->seconds += pointwise_loop_seconds(g, &footprint, nominal_size(g, s->group->axes, s->group->n_axes));
 }
 
 static double tile_columns(const struct graph *g, const struct scheduled *s, const struct config *f) {

@@ -282,14 +282,18 @@ bool schedule_pointwise_configure(
     return true;
 }
 
+double pointwise_loop_seconds(const struct graph *g, const struct footprint *f, double threads) {
+    const struct arch *m = g->cx->arch;
+    double rounds = threads > THREADS_AN_SM * m->sms ? threads / (THREADS_AN_SM * m->sms) : 1;
+    return f->turns * rounds * (f->turns > FEW_TURNS ? LONG_TURN_CYCLES : TURN_CYCLES) / m->cycles;
+}
+
 void schedule_pointwise_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
     s->bytes += scheduled_bytes(g, p, s);
     struct footprint f = group_footprint(g, p, s->group);
     double threads = nominal_size(g, s->group->axes, s->group->n_axes), ops = f.ops * threads;
     const struct arch *m = g->cx->arch;
-    double rounds = threads > THREADS_AN_SM * m->sms ? threads / (THREADS_AN_SM * m->sms) : 1;
-    double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE),
-           turning = f.turns * rounds * (f.turns > FEW_TURNS ? LONG_TURN_CYCLES : TURN_CYCLES) / m->cycles;
+    double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE), turning = pointwise_loop_seconds(g, &f, threads);
     s->seconds = s->bytes / m->copied;
     int vector = 1; /* where there are many */
     for (int i = 0; i < s->n_configs; i++)

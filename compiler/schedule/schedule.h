@@ -279,6 +279,8 @@ int phases_leader(const struct scheduled_graph *c, struct launch_phases j);
 /* pointwise.c: by axis, whether small variants of pointwise group r take it below 2^30 alone, for the positions that
  * are computed from it; NULL where none are. */
 bool *pointwise_small_axes(const struct graph *g, const struct partition *p, const struct group *r);
+/* pointwise.c: seconds that the loops of a footprint take at least, of so many threads; 0: it has none. */
+double pointwise_loop_seconds(const struct graph *g, const struct footprint *f, double threads);
 
 /* gemm_operand.c. Factor s of sum x on its way into a mainloop. */
 /* Whether factor s of x reads windows of what is stored in parts. */

@@ -451,3 +451,7 @@ kernel dots(x: f16[M,C=7], y: f32[M]) -> (l: f32[], d: f32[M]) {
 test pixels { B=2 H=30 W=40 init: normal t.init: integers(0,31) seed: 1 }
 test dots { M=3000 init: integers(-3,3) seed: 1 tol: exact }
 test dots { M=5 init: integers(-3,3) seed: 2 tol: exact }
+
+# A sum of products beside a long reduction of the same rows: not a loop of each thread of the product's epilogue.
+kernel product_and_max(x: bf16[M,D], g: bf16[D]) -> y: f32[M] { y = sum[D](x * g) + max[D](x) }
+test product_and_max { M=3 D=5003 init: integers(-2,2) seed: 1 tol: exact }
