@@ -18,10 +18,9 @@
 static const double RATE_AS_IT_IS = 230, RATE_OF_WINDOWS = 45, RATE_IN_PARTS = 520, SPLIT_BYTES = 10,
                     SPLIT_SECONDS = 3e-6, MOST_ELEMENTS = 0x1p38;
 
-/* Whether parts are two f16 where they may be (kernels/driver_halves.cuh). Not yet: a form without its powers of two
- * was timed (docs/benchmarks.md), this one was not. Timing has to show that 4096^3, 1024x8192x8192 and 2048^3 are
- * faster than of three bf16; then RATE_IN_PARTS, SPLIT_BYTES and the rates of split_tiles in schedule/wgmma.c are to
- * follow it. */
+/* Whether parts are two f16 where they may be (kernels/driver_halves.cuh). Not yet: on an H200 they take 0.89 of the
+ * time of three bf16 at 4096^3, 0.97 at 1024x8192x8192, 0.99 at 2048^3 and 1.21 at 1024^3. RATE_IN_PARTS, SPLIT_BYTES
+ * and the rates of split_tiles in schedule/wgmma.c have to follow, so that each size takes the faster form. */
 static const bool HALVES = false;
 
 /* Likewise of what tensor cores read with k contiguous alone: rates as it lies and turned, and the bytes an element of

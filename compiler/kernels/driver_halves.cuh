@@ -4,22 +4,21 @@
    Where two f16 do not do, flags of blocks of 64 x 64 of either operand say so (fx_halves_exact). A consumer then adds up that block of k by multiply-adds in order of k, as f32 are: infinities,
    NaN, subnormal numbers and what lies near either end of the range give what f32 gives.
    A stage holds one part of A's rows and of the columns of every B, 64 k of each, in boxes of 64 x 64; two stages in a row, the second part first, are a block of k.
-   Two consumers take turns as in driver_split.cuh.
+   Two consumers take turns: one starts its products when the other has started all of its own. What a block needs of memory beside the stages, flags and powers, is asked for a block ahead, and
+   the powers of columns are staged where the epilogue stages sums.
    Grid, barriers: as in driver_wgmma.cuh.
    Invariant: as there. An operand is the whole of what is stored, matrices whose k and m or n lie contiguous, in either order. Of finite operands a sum is within 2^-22 of its
    magnitudes, and the rounding of every 64 k, of the true one; sums of integers of up to 23 bits are exact where their magnitudes add up to no more than 2^23. */
 
 // FX_HALVES_SPECIAL, FX_HALVES_WIDE, FX_HALVES_UNEVEN, FX_HALVES_RESTS, FX_HALVES_POWERS: of 64 x 64 elements: of some row (column) the largest lies outside 2^-80 to 2^58; some that is not 0 lies below 2^-27 of its row's largest; some below 2^-20 of it, 0 too; two f16 leave something of some;
 // some row has at most 8 that are not 0, but one, all powers of two
-enum { FX_HALVES_SPECIAL = 1, FX_HALVES_WIDE = 2, FX_HALVES_UNEVEN = 4, FX_HALVES_RESTS = 8, FX_HALVES_POWERS = 16 };
+// What one operand must not be where the other is, stands four bits further up.
+enum { FX_HALVES_WIDE = 1, FX_HALVES_RESTS = 2, FX_HALVES_UNEVEN = FX_HALVES_WIDE << 4, FX_HALVES_POWERS = FX_HALVES_RESTS << 4, FX_HALVES_SPECIAL = 64 };
 
 // fx_halves_exact: whether 64 k of operands with such flags are added up as f32
 // What is WIDE has an error of 2^-50 of the largest, which matters to sums alone whose other factors are small, or 0, where the largest stands. Powers of two that are not SPECIAL bring no total out of the range of f32.
 // A product alone of 24 bits and a power of two is exact in f32: so RESTS matter beside rows of such.
-FX_DEVICE bool fx_halves_exact(int a, int b) {
-  return ((a | b) & FX_HALVES_SPECIAL) || (a & FX_HALVES_WIDE && b & FX_HALVES_UNEVEN) || (b & FX_HALVES_WIDE && a & FX_HALVES_UNEVEN) || (a & FX_HALVES_RESTS && b & FX_HALVES_POWERS) ||
-         (b & FX_HALVES_RESTS && a & FX_HALVES_POWERS);
-}
+FX_DEVICE bool fx_halves_exact(int a, int b) { return ((a & b >> 4) | (b & a >> 4) | ((a | b) & FX_HALVES_SPECIAL)) != 0; }
 
 // fx_halves: an f32 of BATCH matrices of R rows (columns) by K, stored as two f16, each in a plane of all elements. Behind them stand, where flags are SPECIAL or WIDE, the f32 as they are; for every
 // 64 k a power of two of each row, of zeros for as many as make up 128; the flags; and of each tile of 64 x 64 what two f16 leave, a unit in the last place or nothing: bits of the elements where one is to be added, and of those where it is
@@ -47,14 +46,6 @@ struct fx_halves {
   // Four words, of the first and the second of the lanes' pairs, from `side` on: a row of the side that is not contiguous.
   FX_DEVICE unsigned *rests(long long flag, int side) { return (unsigned *)((char *)this + RESTS_AT) + (flag * 64 + side) * 4; }
   FX_DEVICE const unsigned *rests(long long flag, int side) const { return (const unsigned *)((const char *)this + RESTS_AT) + (flag * 64 + side) * 4; }
-  // Of N_ROWS rows from one on, a multiple of 64.
-  template <int N_ROWS>
-  FX_DEVICE int flags_of(long long batch, int mn, int block) const {
-    int all = 0;
-#pragma unroll
-    for (int i = 0; i < N_ROWS / 64; ++i) all |= flags()[flag(batch, mn + i * 64, block)];
-    return all;
-  }
   // The f32 of an element; 0 outside.
   FX_DEVICE float value(long long batch, int mn, int k) const {
     if (mn >= R || k >= K) return 0;
@@ -232,6 +223,16 @@ struct fx_halves_place {
   int mn;
 };
 
+// fx_halves_ahead: what a thread asks for a block of k ahead
+template <class ENGINE, int SUMS>
+struct fx_halves_ahead {
+  static constexpr int PER_LANE = ENGINE::BN / 32;  // columns of a sum whose powers a lane stages
+
+  int of_a, of_b[SUMS][ENGINE::BN / 64];  // flags
+  float rows[2];                          // the powers of its rows
+  unsigned columns[SUMS][PER_LANE];
+};
+
 // fx_halves_consumer: the mainloop as a consumer runs it
 template <class ENGINE, int SUMS>
 struct fx_halves_consumer {
@@ -240,6 +241,7 @@ struct fx_halves_consumer {
   fx_wgmma_ring<ENGINE> &ring;                                          // of the block
   int consumer;                                                         // 0 or 1
   const fx_tile &at;                                                    // the tile
+  unsigned staging;                                                     // shared memory of the warp's own: powers of the columns of every sum
 
   template <class OPERAND, class PROBLEM>
   FX_DEVICE auto place(const PROBLEM &p, int j, int mn) const {
@@ -256,18 +258,34 @@ struct fx_halves_consumer {
     return place<typename SEGMENT::template b<J>>(p, J, at.n);
   }
   template <class SEGMENT, int J, class PROBLEM>
-  FX_DEVICE int flags_of_b(const PROBLEM &p, int block) const {
+  FX_DEVICE void ask_b(fx_halves_ahead<ENGINE, SUMS> &x, const PROBLEM &p, int block) const {
     if constexpr (J < SEGMENT::SUMS) {
       const auto b = place_b<SEGMENT, J>(p);
-      return b.base->template flags_of<ENGINE::BN>(b.batch, b.mn, block) | flags_of_b<SEGMENT, J + 1>(p, block);
-    } else {
-      return 0;
+#pragma unroll
+      for (int i = 0; i < ENGINE::BN / 64; ++i) x.of_b[J][i] = b.base->flags()[b.base->flag(b.batch, b.mn + i * 64, block)];
+      fx_load_words(x.columns[J], b.base->powers() + b.base->power(b.batch, b.mn, block) + threadIdx.x % 32 * fx_halves_ahead<ENGINE, SUMS>::PER_LANE);
+      ask_b<SEGMENT, J + 1>(x, p, block);
     }
   }
   template <class SEGMENT, class PROBLEM>
-  FX_DEVICE bool is_exact(const PROBLEM &p, int block) const {
+  FX_DEVICE void ask(fx_halves_ahead<ENGINE, SUMS> &x, const PROBLEM &p, int block) const {
     const auto a = place_a<SEGMENT>(p);
-    return fx_halves_exact(a.base->template flags_of<64>(a.batch, a.mn, block), flags_of_b<SEGMENT, 0>(p, block));
+    x.of_a = a.base->flags()[a.base->flag(a.batch, a.mn, block)];
+    const float *powers = a.base->powers() + a.base->power(a.batch, a.mn, block) + (threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4);
+    x.rows[0] = powers[0], x.rows[1] = powers[8];
+    ask_b<SEGMENT, 0>(x, p, block);
+  }
+  // Whether a block is added up as f32: the same for all threads, which the compiler then knows. What was asked for is not looked at before.
+  template <class SEGMENT>
+  FX_DEVICE bool is_exact(fx_halves_ahead<ENGINE, SUMS> &x) const {
+    fx_hide(x.of_a);
+    int of_b = 0;
+#pragma unroll
+    for (int i = 0; i < SEGMENT::SUMS * (ENGINE::BN / 64); ++i) {
+      fx_hide(x.of_b[i / (ENGINE::BN / 64)][i % (ENGINE::BN / 64)]);
+      of_b |= x.of_b[i / (ENGINE::BN / 64)][i % (ENGINE::BN / 64)];
+    }
+    return fx_ballot(fx_halves_exact(x.of_a, of_b)) != 0;
   }
   // Starts the products of a part of A and one of every B; begins: they are the first of `to`.
   template <class SEGMENT>
@@ -294,21 +312,27 @@ struct fx_halves_consumer {
   FX_DEVICE void give_back(int stage) {
     if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(stage));
   }
+  template <class SEGMENT>
+  FX_DEVICE void stage_columns(const fx_halves_ahead<ENGINE, SUMS> &x) const {
+    constexpr int PER_LANE = fx_halves_ahead<ENGINE, SUMS>::PER_LANE;
+    fx_warp_barrier();  // every lane has read those of the block before
+#pragma unroll
+    for (int j = 0; j < SEGMENT::SUMS; ++j) fx_shared_put<PER_LANE>(staging + (j * ENGINE::BN + threadIdx.x % 32 * PER_LANE) * 4, x.columns[j]);
+    fx_warp_barrier();
+  }
   // Adds the totals of a block to its sums: the first parts' have the powers of rows already; power: those, by row of a thread.
-  template <class SEGMENT, int J, class PROBLEM>
-  FX_DEVICE void total(const PROBLEM &p, int block, const float (&power)[2]) {
-    if constexpr (J < SEGMENT::SUMS) {
-      const auto b = place_b<SEGMENT, J>(p);
-      const float *powers = b.base->powers() + (b.base->power(b.batch, b.mn, block) + threadIdx.x % 4 * 2);
+  template <class SEGMENT>
+  FX_DEVICE void total(const float (&power)[2]) {
+#pragma unroll
+    for (int j = 0; j < SEGMENT::SUMS; ++j) {
 #pragma unroll
       for (int i = 0; i < ENGINE::BN / 8; ++i) {
-        unsigned of_columns[2];
-        fx_load_words(of_columns, powers + i * 8);
+        float of_columns[2];
+        fx_shared_get<2>(of_columns, staging + (j * ENGINE::BN + i * 8 + threadIdx.x % 4 * 2) * 4);
 #pragma unroll
         for (int e = 0; e < 4; ++e)
-          acc.of[SEGMENT::sum(J)][0][i * 4 + e] += (first[J][i * 4 + e] + rest[J][i * 4 + e] * (power[e / 2] * 0x1p-11f)) * fx_from_bits(of_columns[e % 2]);
+          acc.of[SEGMENT::sum(j)][0][i * 4 + e] += (first[j][i * 4 + e] + rest[j][i * 4 + e] * (power[e / 2] * 0x1p-11f)) * of_columns[e % 2];
       }
-      total<SEGMENT, J + 1>(p, block, power);
     }
   }
   // Adds 64 k to its sums by multiply-adds.
@@ -338,10 +362,12 @@ struct fx_halves_consumer {
   template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
   FX_DEVICE void add(const PROBLEM &p) {
     const int blocks = (SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK;
-    bool is_next_exact = is_exact<SEGMENT>(p, 0);
+    fx_halves_ahead<ENGINE, SUMS> ahead;
+    ask<SEGMENT>(ahead, p, 0);
 #pragma unroll 1
     for (int block = 0; block < blocks; ++block) {
-      const bool exact = fx_ballot(is_next_exact) != 0;  // as all threads have it, which the compiler then knows
+      const bool exact = is_exact<SEGMENT>(ahead);
+      const int next = min(block + 1, blocks - 1);
       int stages[2];
       unsigned from[2];  // by part
 #pragma unroll
@@ -356,7 +382,7 @@ struct fx_halves_consumer {
         add_exact<SEGMENT, 0>(p, block);
         give_back(stages[1]);
         give_back(stages[0]);
-        is_next_exact = block + 1 < blocks && is_exact<SEGMENT>(p, block + 1);
+        ask<SEGMENT>(ahead, p, next);
         continue;
       }
       fx_wgmma_begin();
@@ -365,23 +391,22 @@ struct fx_halves_consumer {
       fx_wgmma_begin();
       multiply<SEGMENT>(first, from[0], from[0], true);
       fx_wgmma_commit();
-      fx_named_arrive(2 - consumer, 256);
-      is_next_exact = block + 1 < blocks && is_exact<SEGMENT>(p, block + 1);
-      const auto a = place_a<SEGMENT>(p);
-      const float *powers = a.base->powers() + (a.base->power(a.batch, a.mn, block) + (threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4));
-      const float power[2] = {powers[0], powers[8]};
+      stage_columns<SEGMENT>(ahead);
+      const float power[2] = {ahead.rows[0], ahead.rows[1]};
+      ask<SEGMENT>(ahead, p, next);
       fx_wgmma_wait<1>();
       scale<SEGMENT>(rest, 0x1p-11f, 0x1p-11f);
       fx_wgmma_begin();
       multiply<SEGMENT>(rest, from[0], from[1], false);
       multiply<SEGMENT>(rest, from[1], from[0], false);
       fx_wgmma_commit();
+      fx_named_arrive(2 - consumer, 256);
       fx_wgmma_wait<1>();
       scale<SEGMENT>(first, power[0], power[1]);
       fx_wgmma_wait<0>();
       give_back(stages[1]);
       give_back(stages[0]);
-      total<SEGMENT, 0>(p, block, power);
+      total<SEGMENT>(power);
     }
   }
   FX_DEVICE void next_segment() {}
@@ -416,7 +441,7 @@ FX_DEVICE void fx_gemm_halves(const PROBLEM &p, const fx_tensor_map *maps, long 
     float first[SUMS][ENGINE::BN / 2], rest[SUMS][ENGINE::BN / 2];
 #pragma unroll
     for (int i = 0; i < SUMS * ENGINE::BN / 2; ++i) acc.of[i / (ENGINE::BN / 2)][0][i % (ENGINE::BN / 2)] = 0;
-    fx_halves_consumer<ENGINE, SUMS> mainloop = {acc, first, rest, ring, consumer, at};
+    fx_halves_consumer<ENGINE, SUMS> mainloop = {acc, first, rest, ring, consumer, at, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES};
     p.accumulate(mainloop);
     fx_wgmma_epilogue<ENGINE>(p, at, consumer * 64 + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
   }
