@@ -451,12 +451,16 @@ static void emit_halves(struct maker *b) {
     value_close_function(&b->w);
 }
 
+static void open_values(struct maker *b, value_available *finds) {
+    b->w = values_open(b->at->out, b->g, b->at->l, b->names, finds, b);
+    b->w.param_names = b->at->params;
+    b->w.axis_names = b->at->axes;
+    b->w.stride_names = b->at->strides;
+}
+
 void emit_computed_operand(const struct operand_place *at, const struct operand *o) {
     struct maker b = {.at = at, .g = at->g, .operand = o, .names = emit_names(at->c, at->l)};
-    b.w = values_open(at->out, b.g, at->l, b.names, available, &b);
-    b.w.param_names = at->params;
-    b.w.axis_names = at->axes;
-    b.w.stride_names = at->strides;
+    open_values(&b, available);
     find_leaves(&b);
     b.w.is_pair = value_pairs(&b.w);
     b.are_bits = value_bits(&b.w);
@@ -505,10 +509,7 @@ static const char *available_part(struct values *w, const struct scope *p, const
 
 void emit_window_element(const struct operand_place *at, const struct operand *o) {
     struct maker b = {.at = at, .g = at->g, .operand = o, .names = emit_names(at->c, at->l)};
-    b.w = values_open(at->out, b.g, at->l, b.names, available_part, &b);
-    b.w.param_names = at->params;
-    b.w.axis_names = at->axes;
-    b.w.stride_names = at->strides;
+    open_values(&b, available_part);
     value_open_function(
         &b.w, "    static FX_DEVICE float element(const %s &p, int batch, int ko, int mn, int k)", at->l->struct_name);
     const char *value = value_at(&b.w, chunk_scope(&b), o->value);
@@ -520,10 +521,7 @@ void emit_scale(const struct operand_place *at, char side, const struct axis_lis
     struct operand_place of = *at;
     struct maker b = {.at = &of, .g = at->g, .names = emit_names(at->c, at->l)};
     of.mn = mn;
-    b.w = values_open(at->out, b.g, at->l, b.names, available, &b);
-    b.w.param_names = at->params;
-    b.w.axis_names = at->axes;
-    b.w.stride_names = at->strides;
+    open_values(&b, available);
     value_open_function(&b.w, "    static FX_DEVICE float scale_%c(const %s &p, int batch, int mn, int ko)", side,
         at->l->struct_name);
     struct scope *p = scope_open(&b.w, NULL);

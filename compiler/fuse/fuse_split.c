@@ -6,7 +6,6 @@
  * order of a factor; whether one is to be turned. Extents have to be fixed, as the distance of parts and the alignment
  * of tensor maps are. Invariant:
  * the last axis of a factor in parts is a multiple of 8, and one that tensor maps have first: k, m or n. */
-#include <math.h>
 #include <string.h>
 
 #include "fuse/fuse.h"
@@ -30,8 +29,7 @@ static const struct turning {
     double as_it_lies, turned, bytes;
 } OF_TF32 = {800, 1600, 22}, OF_8_BITS = {1100, 3800, 6};
 
-/* A block of k, of windows of channels alone; where there are fewer, in steps of SHORT_BLOCK. */
-enum { STEP = 8, LEAST_EXTENT = 64, BLOCK = 64, SHORT_BLOCK = 16, MOST_ROWS = 1 << 30 };
+enum { STEP = 8, LEAST_EXTENT = 64, MOST_ROWS = 1 << 30 };
 
 /* Moves the axis at place i to the end. */
 static void move_last(int *axes, int n, int i) {
@@ -131,9 +129,8 @@ bool fuse_is_split(const struct graph *g, const struct product *x) {
         double n = nominal_size(g, v->axes, v->n_axes);
         if (n > MOST_ELEMENTS || !fuse_split_order(g, x, s, axes)) return false;
         if (v != x->factor[s]) { /* blocks of k have channels alone */
-            const double channels = nominal_extent(g, last_of(g, v, axes)),
-                         step = channels < BLOCK ? SHORT_BLOCK : BLOCK;
-            rate = RATE_OF_WINDOWS, waste = step * ceil(channels / step) / channels;
+            const double channels = nominal_extent(g, last_of(g, v, axes));
+            rate = RATE_OF_WINDOWS, waste = parts_walk(channels) / channels;
         }
         if (!node_is_constant(g, v)) bytes += SPLIT_BYTES * n; /* else it is stored once */
     }

@@ -193,6 +193,9 @@ bool is_matrix_product(const struct graph *g, const struct node *n);
  * `--skip` and `--with` call storing them. */
 #define FUSE_SPLIT "fuse.split"
 bool may_take_parts(const struct graph *g, const struct node *n);
+/* k that a product of windows in parts multiplies for so many channels: whole blocks of 64; where there are fewer, steps
+ * of 16 (driver_split.cuh). */
+double parts_walk(double channels);
 /* Factor n of a contraction that may_scale: the f8 tensor, and what it is multiplied by, NULL: nothing. */
 struct scaled_factor {
     struct node *tensor, *scale;

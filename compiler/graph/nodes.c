@@ -84,6 +84,11 @@ bool may_take_parts(const struct graph *g, const struct node *n) {
            is_matrix_product(g, n);
 }
 
+double parts_walk(double channels) {
+    const double step = channels < 64 ? 16 : 64;
+    return step * ceil(channels / step);
+}
+
 bool is_matrix_product(const struct graph *g, const struct node *n) {
     struct contraction c;
     return as_mainloop(n, &c) && has_own_axis(g, n, c.a, c.b) && has_own_axis(g, n, c.b, c.a);

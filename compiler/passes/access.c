@@ -361,9 +361,8 @@ static bool mentions_axis(const struct reading *r, int axis) {
     return r->fill && node_has_axis(r->fill, axis);
 }
 
-/* A label of the same extent as `axis`, for what a reduction runs over while positions run over `axis`: the square layer
- * (x @[D] w){E->D} sums over D and has D. */
-static int label_apart(struct pusher *p, int axis) {
+/* Gives the kernel of the new graph a label of the same extent as `axis`, or finds it. */
+static int label_like(struct pusher *p, int axis) {
     if (!p->kernel) {
         p->kernel = NEW(&p->g->cx->arena, struct kernel);
         *p->kernel = *p->g->kernel;
@@ -377,23 +376,32 @@ static int label_apart(struct pusher *p, int axis) {
         arena_printf(&p->g->cx->arena, NAME_FMT, NAME_ARG(label.name)));
 }
 
-static bool has_room_for_labels(const struct pusher *p, int n) { return p->g->kernel->n_axes + n <= FX_MAX_EXTENTS; }
+/* What n, read, reduces over in the place of `axis`: that, or, where positions run over it, a label of its own, which
+ * neither n nor those, nor `taken`, have: the square layer (x @[D] w){E->D} sums over D and has D. -1: the kernel has no
+ * room for one. */
+static int label_apart(
+    struct pusher *p, const struct node *n, const struct reading *r, const struct node *taken, int axis) {
+    int apart = axis;
+    while (mentions_axis(r, apart) || set_has(taken->reduced, taken->n_reduced, apart) ||
+           (apart != axis && node_has_axis(n->args[0], apart))) {
+        if (p->g->kernel->n_axes == FX_MAX_EXTENTS) return -1;
+        apart = label_like(p, apart);
+    }
+    return apart;
+}
 
 /* A reduction read: the reduction of what it reduces, read. What is reduced over an axis that a position runs over is
- * reduced over a label of its own. */
+ * reduced over a label of its own. NULL: it cannot be. */
 static struct node *read_reduction(struct pusher *p, const struct node *n, const struct reading *r) {
-    if (r->fill || !reads_once(p, n, r) || !has_room_for_labels(p, n->n_reduced)) return NULL;
+    if (r->fill || !reads_once(p, n, r)) return NULL;
     struct node copy = *n;
     struct reading below = *r;
     copy.n_reduced = 0;
     for (int i = 0; i < n->n_reduced; i++) {
-        int axis = n->reduced[i];
-        if (mentions_axis(r, axis)) {
-            const int apart = label_apart(p, axis);
-            add_position(&below, axis, build_index(p->g, apart, r->like));
-            axis = apart;
-        }
-        copy.n_reduced = set_add(copy.reduced, copy.n_reduced, axis);
+        const int axis = n->reduced[i], apart = label_apart(p, n, r, &copy, axis);
+        if (apart < 0) return NULL;
+        if (apart != axis) add_position(&below, axis, build_index(p->g, apart, r->like));
+        copy.n_reduced = set_add(copy.reduced, copy.n_reduced, apart);
     }
     copy.args[0] = plain(p->g, n->args[0], &below);
     copy.name = (struct name){0};
@@ -451,7 +459,7 @@ static struct node *fold_access(struct pusher *p, const struct node *n, bool has
 static bool can_go_below(struct pusher *p, const struct node *access) {
     const struct node *sum = access->args[0];
     struct reading r = reading_of(access);
-    return !r.fill && reads_once(p, sum, &r) && has_room_for_labels(p, sum->n_reduced);
+    return !r.fill && reads_once(p, sum, &r);
 }
 
 /* Marks, by id, the matrix products that nothing but accesses read, which together read no more elements than there

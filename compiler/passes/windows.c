@@ -13,7 +13,7 @@
 #include "passes/build.h"
 #include "passes/passes.h"
 
-enum { STEP = 8, BLOCK = 64, SHORT_BLOCK = 16, SHORT_RUN = 64, MOST_STORED = 12, ELEMENT_BYTES = 2 };
+enum { STEP = 8, BLOCK = 64, SHORT_RUN = 64, MOST_STORED = 12, ELEMENT_BYTES = 2 };
 /* Flops a cycle of a multiprocessor: of windows that are computed as they are loaded; of factors that are loaded
  * without alignment; of windows and of matrices that tensor maps bring. What a copy costs beside its bytes. */
 static const double RATE_AS_IT_IS = 100, RATE_ODD = 850, RATE_BY_MAPS = 2000, RATE_MATRIX = 3000, COPY_SECONDS = 3e-6;
@@ -294,8 +294,7 @@ static bool is_worth(const struct graph *g, const struct copied_form *f) {
            elements = nominal_size(g, copied->axes, copied->n_axes);
     if (!f->is_whole) { /* blocks of k have channels alone */
         double channels = nominal_extent(g, f->channel) * (f->folded >= 0 ? nominal_extent(g, f->folded) : 1);
-        const double step = f->is_f32 && channels < BLOCK ? SHORT_BLOCK : BLOCK;
-        walked = k / channels * step * ceil(channels / step);
+        walked = k / channels * (f->is_f32 ? parts_walk(channels) : BLOCK * ceil(channels / BLOCK));
         if (f->folded >= 0) elements *= nominal_extent(g, f->own) / nominal_extent(g, f->fold_axis);
         if (f->padded) elements *= f->padded / nominal_extent(g, f->channel);
     }

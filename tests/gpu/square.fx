@@ -41,3 +41,7 @@ test mixed { B=20 D=24 init: integers(-2,2) seed: 1 tol: exact }
 kernel residual_bwd = grad(residual_f, wrt: x, w)
 kernel residual_f(x: f32[B,D], w: f32[D,E=D]) -> y: f32[B,D] { y = x + relu((x @[D] w){E->D}) }
 test residual_bwd { B=20 D=24 init: integers(-2,2) seed: 1 tol: exact }
+
+# Of the label that is apart in one layer, another layer is a factor of.
+kernel nested(x: f32[D], q: f32[D], c: f32[D,F=D,G=D]) -> y: f32[D] { y = x + (sum[D](q * sum[D](x * c){F->D})){G->D} }
+test nested { D=9 init: integers(-2,2) seed: 1 tol: exact }
