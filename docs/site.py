@@ -109,7 +109,7 @@ def convert(text, links, names):
 def main(folder):
     to = pathlib.Path(folder)
     to.mkdir(parents=True, exist_ok=True)
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/benchmarks").glob("*.md"))]
     nav = "".join(f'<a href="{target(p.name)}">{p.stem if p.stem != "README" else "fx"}</a>' for p in pages)
     names, links = {}, []
     for page in pages:
@@ -123,7 +123,7 @@ def main(folder):
                 copy = to / path.relative_to(ROOT / "docs" if path.is_relative_to(ROOT / "docs") else ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, copy)
-        body = body.replace('href="../', 'href="').replace('href="docs/puzzles/', 'href="puzzles/')
+        body = body.replace('href="../../', 'href="').replace('href="../', 'href="').replace('href="docs/puzzles/', 'href="puzzles/')
         head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>fx: {page.stem}</title><style>{STYLE}</style>'
         (to / where).write_text(f'<!doctype html><html lang="en"><head>{head}</head><body><nav>{nav}</nav>\n{body}\n</body></html>\n')
     n_wrong = 0
