@@ -157,7 +157,7 @@ void emit_bins_problem(struct buf *out, const struct unit *u, const struct sched
     struct value_names *names) {
     struct bin_body b = {.c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row, .bins = l->kernel->bins};
     (void)u;
-    b.w = values_open(out, c->graph, l, names, available, &b);
+    b.w = values_open(out, c, l, names, available, &b);
     emit_extent(&b, "batches", b.bins->batch.axes, b.bins->batch.n);
     emit_extent(&b, "depth", b.x->cols.axes, b.x->cols.n);
     emit_extent(&b, "bins", &b.bins->axis, 1);

@@ -496,7 +496,7 @@ void emit_body(struct buf *out, const struct unit *u, const struct scheduled_gra
     struct value_names *names) {
     const struct scheduled *s = l->kernel;
     struct body b = {.u = u, .c = c, .l = l, .g = c->graph, .is_gemm = s->group->contraction != NULL};
-    b.w = values_open(out, b.g, l, names, available, &b);
+    b.w = values_open(out, c, l, names, available, &b);
     b.w.is_beside_products = b.is_gemm;
     b.shared = NEW_ARRAY(&u->cx->arena, const char *, b.g->n_nodes + 1);
     const bool *is_small = b.is_gemm ? NULL : pointwise_small_axes(b.g, c->partition, s->group);

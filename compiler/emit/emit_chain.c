@@ -321,7 +321,7 @@ static void emit_flags(struct chain_problem *b) {
 void emit_chain_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names) {
     struct chain_problem b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->chain};
-    b.w = values_open(out, c->graph, l, names, available, &b);
+    b.w = values_open(out, c, l, names, available, &b);
     b.w.index = "int";
     b.narrow = chain_find_narrow(&b);
     b.start = emit_member_as(names, "start_");

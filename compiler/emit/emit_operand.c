@@ -452,7 +452,7 @@ static void emit_halves(struct maker *b) {
 }
 
 static void open_values(struct maker *b, value_available *finds) {
-    b->w = values_open(b->at->out, b->g, b->at->l, b->names, finds, b);
+    b->w = values_open(b->at->out, b->at->c, b->at->l, b->names, finds, b);
     b->w.param_names = b->at->params;
     b->w.axis_names = b->at->axes;
     b->w.stride_names = b->at->strides;

@@ -306,7 +306,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
     struct value_names *names) {
     struct arena *a = &u->cx->arena;
     struct rows b = {.u = u, .c = c, .l = l, .r = l->kernel->group, .x = l->kernel->row};
-    b.w = values_open(out, c->graph, l, names, rows_available, &b);
+    b.w = values_open(out, c, l, names, rows_available, &b);
     b.w.divisor = NEW_ARRAY(a, const char *, c->graph->n_nodes + 1);
     buf_line(b.w.out, "  static constexpr bool ALONG_ROWS = %s, STORES_ELEMENTS = %s, STORES_RESULTS = %s;",
         b.x->is_along_rows ? "true" : "false", b.x->stores_elements ? "true" : "false",

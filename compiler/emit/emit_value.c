@@ -9,10 +9,13 @@
 #include "emit/emit.h"
 #include "emit/emit_address.h"
 
-struct values values_open(struct buf *out, const struct graph *g, const struct launch *l, struct value_names *names,
-    value_available *available, void *user) {
+struct values values_open(struct buf *out, const struct scheduled_graph *c, const struct launch *l,
+    struct value_names *names, value_available *available, void *user) {
+    const struct graph *g = c->graph;
     return (struct values){.out = out,
         .g = g,
+        .partition = c->partition,
+        .group = l->kernel->group,
         .param_names = l->param_names,
         .axis_names = l->axis_names,
         .stride_names = l->stride_names,
@@ -175,12 +178,13 @@ static void hoist_args(struct values *w, struct scope *p, struct node *n, const 
 }
 
 static void hoist(struct values *w, struct scope *p, struct node *n, const bool *bound) {
+    struct tensor t;
     bool inside = false;
     if (n->kind == N_CONST || n->kind == N_SCALAR || w->hoisted[n->id] == w->n_hoists) return;
     w->hoisted[n->id] = w->n_hoists;
     for (int i = 0; i < n->n_axes; i++) inside |= bound[n->axes[i]];
     if (!inside) value_at(w, p, n);
-    else if (node_is_stored(n)) return; /* it is read from memory */
+    else if (node_is_loaded(w->g, w->partition, w->group, n, &t)) return; /* what it is made of is not read */
     else if (n->kind == N_OP || n->kind == N_CAST) hoist_args(w, p, n, bound);
     else if (n->kind == N_ACCESS && w->narrow)
         for (int i = 1; i < n->n_args; i++)

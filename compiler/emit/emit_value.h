@@ -28,6 +28,8 @@ struct values { /* statements being written */
     struct buf *around; /* where the function goes whose statements are being written; NULL: none */
     const char *head;   /* its head */
     const struct graph *g;
+    const struct partition *partition;
+    const struct group *group; /* whose values they are */
     int indent;
     const char **param_names, **axis_names; /* C names, by index */
     const char **stride_names;   /* of strided parameters, by fx_stride_index */
@@ -42,9 +44,9 @@ struct values { /* statements being written */
     const char *index;           /* what that type is called */
 };
 
-/* Statements about g that call parameters and extents as launch l does. */
-struct values values_open(struct buf *out, const struct graph *g, const struct launch *l, struct value_names *names,
-    value_available *available, void *user);
+/* Statements about the graph of c that call parameters and extents as launch l does. */
+struct values values_open(struct buf *out, const struct scheduled_graph *c, const struct launch *l,
+    struct value_names *names, value_available *available, void *user);
 struct arena *value_arena(const struct values *w);
 void value_line(struct values *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct scope *scope_open(struct values *w, const struct scope *outer);

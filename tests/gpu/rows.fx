@@ -455,3 +455,9 @@ test dots { M=5 init: integers(-3,3) seed: 2 tol: exact }
 # A sum of products beside a long reduction of the same rows: not a loop of each thread of the product's epilogue.
 kernel product_and_max(x: bf16[M,D], g: bf16[D]) -> y: f32[M] { y = sum[D](x * g) + max[D](x) }
 test product_and_max { M=3 D=5003 init: integers(-2,2) seed: 1 tol: exact }
+# scores made of gathered ones are a softmax in a kernel of their own; the one that gathers by it reads them, and nothing that they are made of
+kernel gathered_scores(h: f32[N,F], s: f32[F], d: f32[F], at: i32[N,K]) -> y: f32[N,F] {
+  e = leaky_relu(sum[F](h * s) + (sum[F](h * d)[N: at] ?? 0), slope: 0.2)
+  y = sum[K](softmax[K](e) * (h[N: at] ?? 0))
+}
+test gathered_scores { N=70 F=16 K=5 }
