@@ -567,6 +567,28 @@ expect 6 "$fxc" test --device=cpu -k g blocks.fx
 holds test "$(grep -c ' f ' out)" = 0
 expect 6 sh -c "\"$fxc\" test --device=cpu - <blocks.fx"
 says out '^0 ok, 0 failed, 3 not checked$'
+# Blocks that run at once say the same, in the same order, on both streams.
+cat >many.fx <<'FX'
+kernel f(x: f32[M], a: f32) -> y: f32[M] { y = a * x }
+test f { M=3000000 a=2 }
+test f { M=3 }
+test f { M=1 a=4 }
+kernel g(x: f32[M], w: f32[K]) -> y: f32[M] { y = x + sum[K](w) }
+test g { M=3 }
+test f { M=5 a=1 init: ones }
+FX
+for arguments in '--device=cpu many.fx' '--device=cpu blocks.fx many.fx blocks.fx' '--device=emu:2,plain -k g blocks.fx' '--device=emu:2 many.fx --max-bytes=1e6'; do
+    # shellcheck disable=SC2086
+    expect "$(status=0; "$fxc" test $arguments >one.out 2>one.err || status=$?; echo $status)" "$fxc" test --jobs=4 $arguments
+    holds test -s one.out
+    holds cmp -s one.out out
+    holds cmp -s one.err err
+done
+for jobs in 0 -1 257 two 2x ''; do
+    expect 2 "$fxc" test --device=cpu --jobs=$jobs blocks.fx
+    says err 'jobs'
+done
+rm many.fx one.out one.err
 expect 2 "$fxc" test --device=cpu -k f blocks.fx -D N=1 -D alpha=8
 says err 'F is 8 in the block on line 8'
 says out '^FAILED f (line 8): '

@@ -71,6 +71,20 @@ fx_status complain(fx_status status, const char *fmt, ...) __attribute__((format
 /* The text before and after the first '='; *name is not terminated. False when there is no '=' or no name. */
 bool split_pair(const char *pair, const char **name, size_t *name_len, const char **value);
 
+/* ---- streams.c: where words go ---- */
+/* stdout and stderr, or what the thread collects. */
+FILE *out_stream(void);
+FILE *err_stream(void);
+struct words { /* collected */
+    char *out, *err;
+    size_t out_bytes, err_bytes;
+};
+/* This thread collects what it says in *w, which is whole once it has ended. False without memory. */
+bool words_begin(struct words *w);
+bool words_end(void);
+void words_write(const struct words *w); /* to stderr and stdout */
+void words_release(struct words *w);
+
 /* ---- file.c: whole files ---- */
 /* Reads a file, or stdin for "-", of at most `limit` bytes; *bytes is malloc'ed and ends in a NUL beyond *n. */
 fx_status read_whole(const char *path, size_t limit, char **bytes, size_t *n);

@@ -192,11 +192,11 @@ const char *why_unchecked(const struct verdict *v) {
 }
 
 void print_kinds(const char *separator, const struct comparison *c) {
-    if (c->n_nan) printf("%s%lld NaN", separator, (long long)c->n_nan);
-    if (c->n_infinite) printf("%s%lld infinite", separator, (long long)c->n_infinite);
-    if (c->n_open) printf("%s%lld open", separator, (long long)c->n_open);
+    if (c->n_nan) fprintf(out_stream(), "%s%lld NaN", separator, (long long)c->n_nan);
+    if (c->n_infinite) fprintf(out_stream(), "%s%lld infinite", separator, (long long)c->n_infinite);
+    if (c->n_open) fprintf(out_stream(), "%s%lld open", separator, (long long)c->n_open);
     if (c->n_common > c->n_compared / 2 && c->n_compared > 1)
-        printf("%s%lld are %.9g", separator, (long long)c->n_common, c->common + 0.0); /* no -0 */
+        fprintf(out_stream(), "%s%lld are %.9g", separator, (long long)c->n_common, c->common + 0.0); /* no -0 */
 }
 
 struct comparison compare(const struct argument *a, const struct expected *e, const struct fx_tolerance *tolerance) {
@@ -244,7 +244,7 @@ void print_index(const struct fx_shape *shape, int64_t flat) {
         index[a] = flat % shape->extents[a];
         flat /= shape->extents[a];
     }
-    printf("[");
-    for (int a = 0; a < shape->rank; a++) printf("%s%lld", a ? "," : "", (long long)index[a]);
-    printf("]");
+    fprintf(out_stream(), "[");
+    for (int a = 0; a < shape->rank; a++) fprintf(out_stream(), "%s%lld", a ? "," : "", (long long)index[a]);
+    fprintf(out_stream(), "]");
 }

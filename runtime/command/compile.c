@@ -133,19 +133,19 @@ static fx_status report_begin(const struct command *cmd, struct report *r) {
 
 /* The messages of c, unless they are of no concern. */
 static void report_add(struct report *r, const fx_compilation *c, bool counts) {
-    if (!r->print && counts) fputs(fx_messages(c), stderr);
+    if (!r->print && counts) fputs(fx_messages(c), err_stream());
     const char *text = r->print ? r->print(c) : NULL;
     if (!text) return;
     const char *list = strstr(text, r->list), *body = list ? list + strlen(r->list) : text;
     size_t len = strlen(body) - strlen(r->end);
     while (len && body[len - 1] == '\n') len--;
-    if (!r->is_begun) fprintf(stderr, "%.*s", (int)(body - text), text);
+    if (!r->is_begun) fprintf(err_stream(), "%.*s", (int)(body - text), text);
     r->is_begun = true;
-    if (len && counts) fprintf(stderr, "%s%.*s", r->n++ ? "," : "", (int)len, body);
+    if (len && counts) fprintf(err_stream(), "%s%.*s", r->n++ ? "," : "", (int)len, body);
 }
 
 static void report_end(const struct report *r) {
-    if (r->is_begun) fputs(r->n ? "\n" : "", stderr), fputs(r->end, stderr);
+    if (r->is_begun) fputs(r->n ? "\n" : "", err_stream()), fputs(r->end, err_stream());
 }
 
 bool wants_json(const struct command *cmd) {

@@ -25,9 +25,9 @@ static fx_status choose_kernel(struct job *job) {
     if (!plan || plan->n_kernels == 0) return complain(FX_ERR_USAGE, "the spec has no kernel");
     if (!name && plan->n_kernels > 1) {
         usage_error(job->request->cmd, "the spec has %d kernels: choose one with -k", plan->n_kernels);
-        fprintf(stderr, "kernels:");
-        for (int i = 0; i < plan->n_kernels; i++) fprintf(stderr, " %s", plan->kernels[i].name);
-        fprintf(stderr, "\n");
+        fprintf(err_stream(), "kernels:");
+        for (int i = 0; i < plan->n_kernels; i++) fprintf(err_stream(), " %s", plan->kernels[i].name);
+        fprintf(err_stream(), "\n");
         return FX_ERR_USAGE;
     }
     job->kernel = fx_find_kernel(plan, name);
@@ -73,10 +73,10 @@ static fx_status check_names(const struct job *job) {
                 break;
         if (p < k->n_params) continue;
         usage_error(job->request->cmd, "kernel %s has no %s '%.*s'", k->name, what, (int)(n > 64 ? 64 : n), name);
-        fprintf(stderr, "%ss:", what);
+        fprintf(err_stream(), "%ss:", what);
         for (p = 0; p < k->n_params; p++)
-            if (is_named_by(&k->params[p], g->id)) fprintf(stderr, " %s", k->params[p].name);
-        fprintf(stderr, "\n");
+            if (is_named_by(&k->params[p], g->id)) fprintf(err_stream(), " %s", k->params[p].name);
+        fprintf(err_stream(), "\n");
         return FX_ERR_USAGE;
     }
     return FX_OK;

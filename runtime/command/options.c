@@ -34,9 +34,9 @@ const struct option_row *option_row(int i) { return i < N_OPTIONS ? &options[i] 
 /* ---- messages ---- */
 
 static void say(const char *fmt, va_list ap) {
-    fputs("fxc: ", stderr);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    fputs("fxc: ", err_stream());
+    vfprintf(err_stream(), fmt, ap);
+    fputc('\n', err_stream());
 }
 
 fx_status complain(fx_status status, const char *fmt, ...) {
@@ -48,7 +48,7 @@ fx_status complain(fx_status status, const char *fmt, ...) {
 }
 
 static void print_try_help(enum subcommand sub) {
-    fprintf(stderr, "try 'fxc%s%s --help'\n", *subcommands[sub].name ? " " : "", subcommands[sub].name);
+    fprintf(err_stream(), "try 'fxc%s%s --help'\n", *subcommands[sub].name ? " " : "", subcommands[sub].name);
 }
 
 fx_status usage_error(const struct command *cmd, const char *fmt, ...) {
