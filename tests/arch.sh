@@ -29,9 +29,9 @@ cuda_headers() {
         grep -v -e '"cuda_api\.' -e '^compiler/host_c/launcher.h:' # our own declarations; text that is emitted
 }
 
-# The rooms, from the ground up: what each may include and call besides itself. The order is the way of the data, so that no room names one above it.
-# Public headers (plan.h, dtype.h; of the whole library fx.h) stand on no floor. docs/architecture.md says what each room is for.
-rooms='
+# The modules, lowest first: what each may include and call besides itself. A module uses only modules before it in this list. Public headers (plan.h, dtype.h, and
+# fx.h of the whole library) belong to no module. docs/architecture.md says what each module is for.
+modules='
 compiler/base:
 compiler/symbolic: compiler/base
 compiler/seam: compiler/base compiler/symbolic
@@ -53,7 +53,7 @@ runtime/lib: compiler/base compiler/symbolic compiler/seam
 runtime/emu: compiler/base runtime/lib
 runtime/command: compiler compiler/base compiler/symbolic compiler/seam compiler/oracle compiler/host_c runtime/lib runtime/emu
 '
-# Headers that are no room's: public ones, and what the Makefile writes. The runtime sees of the compiler the plan and what it stands on; the command all that a
+# Headers that are no module's: public ones, and what the Makefile writes. The runtime sees of the compiler the plan and what it stands on; the command all that a
 # program sees, and the writer of JSON; the emulator the table of machines.
 headers='
 compiler/: plan.h dtype.h dtypes.def parse.h
@@ -70,42 +70,42 @@ may_include() { # ROOM HEADER
     printf '%s\n' "$headers" | grep -E "^($1|${1%%/*}/):" | sed 's/$/ /' | grep -qF " $2 "
 }
 
-# FROM TO FILE, a line each: which rooms the files of a room include.
+# FROM TO FILE, a line each: which modules the files of a module include.
 includes() {
     for file in $(find compiler runtime -name '*.[chyS]' -o -name '*.re'); do
-        half=${file%%/*} room=$(dirname "$file" | cut -d/ -f1-2)
+        half=${file%%/*} module=$(dirname "$file" | cut -d/ -f1-2)
         grep -oE '^[ \t]*#[ \t]*include "[^"]+"' "$file" | sed 's/.*"\(.*\)"/\1/' | while IFS= read -r header; do
-            case $header in */*) [ ! -e "$half/$header" ] || { echo "$room $half/${header%%/*} $file: includes $header" && continue; } ;; esac
-            may_include "$room" "$header" || echo "$file: includes $header"
+            case $header in */*) [ ! -e "$half/$header" ] || { echo "$module $half/${header%%/*} $file: includes $header" && continue; } ;; esac
+            may_include "$module" "$header" || echo "$file: includes $header"
         done
     done
 }
 
-# Likewise which rooms its objects take names from: what nm says of each is defined in one file and undefined in another.
+# Likewise which modules its objects take names from: what nm says of each is defined in one file and undefined in another.
 calls() {
     find "$dir/obj/compiler" "$dir/obj/runtime" "$dir/obj/gen" -name '*.o' | while IFS= read -r object; do
         file=${object#"$dir"/obj/}
-        case $file in gen/*) room=compiler/front ;; *) room=$(dirname "$file" | cut -d/ -f1-2) ;; esac
-        nm "$object" | awk -v room="$room" -v file="${file%.o}" '$1 == "U" { print "U", $2, room, file } $2 ~ /^[TDBRV]$/ { print "D", $3, room, file }'
-    done | awk '$1 == "D" { at[$2] = $3 } $1 == "U" { n++; name[n] = $2; room[n] = $3; file[n] = $4 }
-        END { for (i = 1; i <= n; i++) if (name[i] in at) print room[i], at[name[i]], file[i] ": calls " name[i] }'
+        case $file in gen/*) module=compiler/front ;; *) module=$(dirname "$file" | cut -d/ -f1-2) ;; esac
+        nm "$object" | awk -v module="$module" -v file="${file%.o}" '$1 == "U" { print "U", $2, module, file } $2 ~ /^[TDBRV]$/ { print "D", $3, module, file }'
+    done | awk '$1 == "D" { at[$2] = $3 } $1 == "U" { n++; name[n] = $2; module[n] = $3; file[n] = $4 }
+        END { for (i = 1; i <= n; i++) if (name[i] in at) print module[i], at[name[i]], file[i] ": calls " name[i] }'
 }
 
 # What stands in `includes` or `calls` and not in the table.
 runs_up() {
-    { printf '%s\n' "$rooms"; echo; "$1"; } | awk '
-        /^[a-z_\/]+:/ { room = $1; sub(":", "", room); known[room]; for (i = 2; i <= NF; i++) may[room, $i]; next }
+    { printf '%s\n' "$modules"; echo; "$1"; } | awk '
+        /^[a-z_\/]+:/ { module = $1; sub(":", "", module); known[module]; for (i = 2; i <= NF; i++) may[module, $i]; next }
         NF < 3 { next }
         $1 ~ /:$/ { print; next }
         $1 != $2 && !(($1, $2) in may) { from = $1; to = $2; $1 = $2 = ""; print from " may not use " to ":" $0 }'
 }
 
-# A room that is not in the table, and a table with a circle.
-rooms_known() {
-    find compiler runtime -name '*.[chyS]' | xargs -n 1 dirname | cut -d/ -f1-2 | sort -u | while IFS= read -r room; do
-        [ "$room" = runtime ] || printf '%s\n' "$rooms" | grep -qE "^$room:" || echo "$room is not in the table"
+# A module that is not in the table, and a table with a circle.
+modules_known() {
+    find compiler runtime -name '*.[chyS]' | xargs -n 1 dirname | cut -d/ -f1-2 | sort -u | while IFS= read -r module; do
+        [ "$module" = runtime ] || printf '%s\n' "$modules" | grep -qE "^$module:" || echo "$module is not in the table"
     done
-    printf '%s\n' "$rooms" | awk -F: 'NF > 1 { n = split($2, below, " "); for (i = 1; i <= n; i++) if (!(below[i] in seen)) print $1 " stands before " below[i] ", which it uses"; seen[$1] }' |
+    printf '%s\n' "$modules" | awk -F: 'NF > 1 { n = split($2, below, " "); for (i = 1; i <= n; i++) if (!(below[i] in seen)) print $1 " stands before " below[i] ", which it uses"; seen[$1] }' |
         grep -v '^runtime/command stands before compiler,'
 }
 
@@ -329,9 +329,9 @@ python_structs() {
 }
 
 rule 'no cuda header is included' cuda_headers
-rule 'every room is in the table, and none is above what it uses' rooms_known
-rule 'rooms include what the table allows' runs_up includes
-rule 'rooms call what the table allows' runs_up calls
+rule 'every module is in the table, and none is above what it uses' modules_known
+rule 'modules include what the table allows' runs_up includes
+rule 'modules call what the table allows' runs_up calls
 rule 'no tag of a struct, union or enum is defined twice' tags_twice
 rule 'no cuda library is linked' cuda_linked
 rule 'the compiler links without the runtime' links_alone
