@@ -370,6 +370,7 @@ static void put_partition(struct buf *out, const struct fx_kernel *k, int number
         buf_puts(out, ":\n");
     }
     for (int i = p.first_buffer; i < p.first_buffer + p.n_buffers; i++) {
+        if (!k->buffers[i].bytes.n) continue; /* a parameter holds it */
         buf_printf(out, "//   workspace %s: ", k->buffers[i].name);
         plan_print_expr(out, k, &k->buffers[i].bytes);
         buf_printf(out, " bytes, 256-byte aligned%s\n",

@@ -84,6 +84,22 @@ static void choose_order(struct fuser *f, struct buffer *b, const struct node *r
     }
 }
 
+/* Where the value is what a parameter holds that is stored to at positions, it is read there, after that store. The
+ * parameter rounds what is stored as a buffer of its dtype does. */
+static void hold(const struct fuser *f, struct buffer *b) {
+    for (int o = 0; o < f->g->n_outputs; o++) {
+        const struct output *out = &f->g->outputs[o];
+        const struct param *p = &f->g->kernel->params[out->param];
+        if (out->whole != b->value || f->through[o] || p->dtype != b->dtype || p->packed.factor || p->is_strided ||
+            !nodes_same_axes(p->axes, p->n_axes, b->value->axes, b->value->n_axes))
+            continue;
+        b->held = 1 + out->param;
+        b->n_axes = p->n_axes;
+        memcpy(b->axes, p->axes, sizeof p->axes);
+        return;
+    }
+}
+
 int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, const struct node *reader,
     const char *why, struct span span) {
     int i = find_buffer(f->p, value, dtype);
@@ -91,6 +107,7 @@ int fuse_need_buffer(struct fuser *f, struct node *value, enum fx_dtype dtype, c
     struct buffer *b = &PUSH(&f->g->cx->arena, f->p->buffers, f->p->n_buffers);
     *b = (struct buffer){.value = value, .dtype = dtype, .why = why, .span = span};
     choose_order(f, b, reader);
+    hold(f, b);
     return f->p->n_buffers - 1;
 }
 
@@ -193,7 +210,7 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
         struct partial_of x;
         for (int late = 0; late < 2; late++) /* runs of rows behind the row programs that take them */
             for (int b = 0; b < f->p->n_buffers; b++) /* grows while it runs */
-                if (late == as_partial(g, f->p->buffers[b].value, &x))
+                if (!f->p->buffers[b].held && late == as_partial(g, f->p->buffers[b].value, &x))
                     fuse_place_store(f, f->p->buffers[b].value, -1, b);
     } while (f->p->n_buffers != n_buffers);
     if (f->rows && f->epilogues) fuse_join_rows(f);

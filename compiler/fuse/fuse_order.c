@@ -57,7 +57,7 @@ void fuse_sort_groups(struct fuser *f) {
         is_placed[best] = true;
         sorted[at] = p->groups[best];
         for (int s = 0; s < sorted[at].n_stores; s++)
-            if (sorted[at].stores[s].buffer >= 0) is_written[sorted[at].stores[s].buffer] = true;
+            for (int b = 0; b < p->n_buffers; b++) is_written[b] |= buffer_is_stored(p, b, &sorted[at].stores[s]);
     }
     memcpy(p->groups, sorted, (size_t)n * sizeof *sorted);
 }

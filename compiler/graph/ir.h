@@ -67,6 +67,7 @@ struct node {
 struct output {            /* what a parameter of the kernel receives */
     int param;
     struct node *value; /* its axes are among the parameter's: the rest is broadcast; or an N_PLACE */
+    struct node *whole; /* of an N_PLACE: what the parameter holds once it is stored; NULL: nobody reads that */
 };
 
 /* ---- the partition: what the fuse pass adds ---- */
@@ -79,6 +80,7 @@ struct buffer {            /* a value written by one GPU kernel and read by late
                               labels beside it; all of these are last */
     int k, n_mn;
     bool is_early;         /* an operation that its readers load, too, where they might compute it again */
+    int held;              /* 1 + the parameter that holds it once that is stored to in place; 0: workspace does */
     int n_axes;
     int axes[MAX_AXES];    /* storage order, row-major */
     const char *why;       /* why it is written to memory */
@@ -266,6 +268,8 @@ static inline struct node *copied_value(struct node *stored) {
     return stored->kind == N_PLACE ? stored->args[0] : stored;
 }
 
+/* Whether a store writes what a buffer of the partition stands for: the buffer, or the parameter that holds it. */
+bool buffer_is_stored(const struct partition *p, int buffer, const struct store *s);
 /* inplace.c: why output o, a parameter written in place, must not be stored by the group that computes it, or NULL: it
  * may. */
 const char *in_place_hazard(const struct graph *g, const struct partition *p, const struct output *o);

@@ -112,6 +112,7 @@ static void print_partition(struct buf *out, const struct graph *g, const struct
         buf_printf(out, "    buffer %d = %%%d as %s%s", b, p->buffers[b].value->id, fx_dtype_name(p->buffers[b].dtype),
             p->buffers[b].is_halved ? " in two parts" : p->buffers[b].is_split ? " in parts" : "");
         print_axes(out, g, p->buffers[b].axes, p->buffers[b].n_axes);
+        if (p->buffers[b].held) buf_printf(out, " held by %s", g->kernel->params[p->buffers[b].held - 1].name);
         buf_printf(out, ": %s\n", p->buffers[b].why);
     }
     for (int i = 0; i < p->n_groups; i++) {

@@ -180,7 +180,7 @@ static int group_of_buffer(const struct partition *p, int buffer) {
     int found = -1;
     for (int i = 0; i < p->n_groups; i++)
         for (int s = 0; s < p->groups[i].n_stores; s++)
-            if (p->groups[i].stores[s].buffer == buffer) found = found < 0 ? i : p->n_groups;
+            if (buffer_is_stored(p, buffer, &p->groups[i].stores[s])) found = found < 0 ? i : p->n_groups;
     return found;
 }
 

@@ -105,6 +105,7 @@ struct graph *fx_lower(struct cx *cx, const struct kernel *k) {
         if (k->params[i].is_output) {
             struct output *o = &PUSH(&cx->arena, g->outputs, g->n_outputs);
             *o = (struct output){.param = i, .value = map[param_stored(&k->params[i])->id]};
+            if (k->params[i].placed) o->whole = map[k->params[i].result->id];
         }
     return g;
 }

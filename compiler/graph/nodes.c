@@ -186,6 +186,11 @@ int find_buffer(const struct partition *p, const struct node *value, enum fx_dty
     return -1;
 }
 
+bool buffer_is_stored(const struct partition *p, int buffer, const struct store *s) {
+    const int held = p->buffers[buffer].held;
+    return held ? s->param == held - 1 : s->buffer == buffer;
+}
+
 int node_buffer(const struct partition *p, const struct node *n) {
     if (node_is_stored(n)) {
         const int i = find_buffer(p, n, n->to);
@@ -249,7 +254,8 @@ struct graph *graph_rewrite(const struct graph *g, struct graph *out, node_rewri
     }
     for (int i = 0; i < g->n_outputs; i++) {
         struct output *o = &PUSH(&g->cx->arena, out->outputs, out->n_outputs);
-        *o = (struct output){g->outputs[i].param, map[g->outputs[i].value->id]};
+        const struct node *whole = g->outputs[i].whole;
+        *o = (struct output){g->outputs[i].param, map[g->outputs[i].value->id], whole ? map[whole->id] : NULL};
     }
     return out;
 }

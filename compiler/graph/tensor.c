@@ -20,6 +20,7 @@ struct tensor tensor_of_param(const struct graph *g, int param) {
 
 struct tensor tensor_of_buffer(const struct graph *g, const struct partition *p, int buffer) {
     const struct buffer *b = &p->buffers[buffer];
+    if (b->held) return tensor_of_param(g, b->held - 1);
     struct tensor t = {.param = -1,
         .buffer = buffer,
         .dtype = b->is_halved ? FX_F16 : b->is_split ? FX_BF16 : b->dtype,
@@ -343,7 +344,11 @@ static void add_factors(const struct graph *g, const struct partition *p, const 
         int b = x->buffer[i % 2];
         touch_axes(f, x->factor[i % 2]->axes, x->factor[i % 2]->n_axes);
         if (b < 0) times[x->factor[i % 2]->id] = 1;
-        else f->buffers[b] = true;
+        else if (p->buffers[b].held) {
+            const int param = p->buffers[b].held - 1;
+            f->params[param] = true;
+            touch_axes(f, g->kernel->params[param].axes, g->kernel->params[param].n_axes);
+        } else f->buffers[b] = true;
     }
     add_footprint(g, p, r, times, &apart);
 }

@@ -490,7 +490,9 @@ static struct graph *rebuilt(struct algebra *a) {
         if (a->readers[i] && !a->is_consumed[i]) emit(&e, g->nodes[i]);
     for (int i = 0; i < g->n_outputs; i++) {
         struct output *o = &PUSH(arena, out->outputs, out->n_outputs);
-        *o = (struct output){g->outputs[i].param, emit(&e, g->outputs[i].value)};
+        struct node *whole = g->outputs[i].whole;
+        *o = (struct output){g->outputs[i].param, emit(&e, g->outputs[i].value),
+            whole ? e.map[stands_for(&e, whole)->id] : NULL};
     }
     return out;
 }

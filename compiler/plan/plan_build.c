@@ -373,7 +373,7 @@ static void build_buffers(struct arena *a, const struct unit *u, int index, stru
         if (t.is_halved) {
             const struct halved h = tensor_halved(c->graph, &t);
             terms_constant(&x, halved_bytes(&h));
-        } else add_bytes(&x, k, &t, &n);
+        } else if (!c->partition->buffers[i].held) add_bytes(&x, k, &t, &n);
         buffers[i] = (struct fx_buffer){.name = c->n_kernels ? u->launches[index][0].buffer_names[i] : "",
             .kind = is_kept[i] ? FX_BUFFER_CONST : FX_BUFFER_WORKSPACE,
             .bytes = terms_done(&x)};

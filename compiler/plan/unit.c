@@ -90,7 +90,7 @@ static void choose_args(const struct unit *u, const struct scheduled_graph *c, s
         for (int j = 0; j < k->params[i].n_axes; j++) extent_used[k->params[i].axes[j]] = true;
     }
     for (int i = 0; i < c->partition->n_buffers; i++) {
-        if (!touched.buffers[i] && !uses_tensor(l, -1, i)) continue;
+        if (c->partition->buffers[i].held || (!touched.buffers[i] && !uses_tensor(l, -1, i))) continue;
         add_arg(a, l, FX_ARG_BUFFER, i);
         for (int j = 0; j < c->partition->buffers[i].n_axes; j++) extent_used[c->partition->buffers[i].axes[j]] = true;
     }

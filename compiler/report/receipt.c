@@ -376,6 +376,7 @@ static void add_buffers(struct facts *f) {
             .name = b->name, .bytes = size_of(f, &b->bytes), .is_kept = b->kind == FX_BUFFER_CONST};
         if (i < c->partition->n_buffers) {
             const struct buffer *from = &c->partition->buffers[i];
+            if (from->held) continue;
             out.dtype = from->is_halved ? "2 f16" : from->is_split ? "3 bf16" : fx_dtype_name(from->dtype);
             out.why = from->why;
             const bool is_made = node_is_stored(from->value) && from->value->args[0]->kind == N_OP &&

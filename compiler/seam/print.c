@@ -188,6 +188,7 @@ static void print_partition(struct buf *out, const struct fx_kernel *k, int numb
     }
     for (int j = p.first_buffer; j < p.first_buffer + p.n_buffers; j++) {
         const struct fx_buffer *b = &k->buffers[j];
+        if (!b->bytes.n) continue; /* a parameter holds it */
         static const char *const kinds[] = {
             [FX_BUFFER_WORKSPACE] = "workspace", [FX_BUFFER_FLAGS] = "flags", [FX_BUFFER_CONST] = "const"};
         buf_printf(out, "  %s %s: ", kinds[b->kind], b->name);

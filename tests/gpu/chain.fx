@@ -398,3 +398,19 @@ kernel distances(q: f16[S,D], k: f16[T,D], v: f16[T,E]) -> y: f32[S,E] with { fu
 }
 test distances { S=70 T=65 D=8 E=64 init: integers(-1,1) tol: exact }
 test distances { S=7 T=65 D=5 E=3 init: integers(-1,1) tol: exact }
+# caches that the kernel appends to: what the chain reads lies where it was stored
+kernel appended(q: bf16[B,G,R,D], kc: inout bf16[B,G,T,D], vc: inout bf16[B,G,T,D], k: f32[B,G,D], v: bf16[B,G,D], n: i32[B]) -> y: bf16[B,G,R,D] {
+  kc[T: n] = bf16(k * 2)
+  vc[T: n] = v
+  y = softmax[T](where(idx(T) <= n, (q @[D] kc) * 0.1, -inf)) @[T] vc
+}
+test appended { B=3 G=2 R=4 T=130 D=64 n.init: integers(0,129) }
+test appended { B=2 G=1 R=80 T=130 D=128 n.init: integers(0,129) }
+kernel appended_run(q: f16[B,R,D], kc: inout f16[B,T,D], k: f16[B,U,D], n: i32[B]) -> (y: f32[B,R,D], z: f32[B,R,T], before: f32[B,R,T]) {
+  before = q @[D] kc
+  kc[T: n + U] = k
+  z = q @[D] kc
+  y = relu(z) @[T] kc
+}
+test appended_run { B=3 R=70 T=96 D=64 U=5 init: integers(-1,1) n.init: integers(-3,95) tol: exact }
+test appended_run { B=2 R=3 T=7 D=24 U=9 init: integers(-1,1) n.init: integers(-3,6) tol: exact }

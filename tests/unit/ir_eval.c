@@ -419,6 +419,17 @@ static void write_buffer(struct evaluator *ev, int buffer) {
     ev->buffers[buffer] = out;
 }
 
+/* The buffers that a parameter holds once it is stored to are what then lies there. */
+static void hold(struct evaluator *ev, int param, struct ir_value **out) {
+    const struct param *p = &ev->g->kernel->params[param];
+    for (int b = 0; b < ev->p->n_buffers; b++) {
+        if (ev->p->buffers[b].held != 1 + param) continue;
+        for (int o = 0; o < ev->g->n_outputs; o++)
+            if (ev->g->outputs[o].param == param) ev->buffers[b] = out[o];
+        round_all(ev, ev->buffers[b], size_of(ev->extents, p->axes, p->n_axes), p->dtype);
+    }
+}
+
 /* The rows of a chain's intermediate: axes of its result that the intermediate has. */
 static int rows_of_chain(const struct group *r, int *rows) {
     int n = 0;
@@ -494,6 +505,7 @@ static void run_group(struct evaluator *ev, const struct group *r, struct ir_val
             if (g->outputs[o].param == t->param)
                 out[o] = out[o] ? refuse(ev, t->value, "is an output stored twice")
                                 : stored(ev, t->value, axes, n_axes);
+        if (t->param >= 0 && !ev->wrong) hold(ev, t->param, out);
     }
 }
 
