@@ -1,5 +1,5 @@
-/* Writes the `.cu`: the launch contract, the pieces of compiler/kernels that it needs (emit_pieces.c), then for every
- * GPU kernel its problem struct and its entries.
+/* Writes the `.cu`: the launch contract, the required pieces of compiler/kernels (emit_pieces.c), then the problem
+ * struct and the entries of every GPU kernel.
  *
  * In: the unit and its plan. Out: CUDA text. */
 #include "emit/emit.h"

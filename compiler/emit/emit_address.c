@@ -1,8 +1,8 @@
 /* Addresses of elements as C.
  *
- * In: a tensor, and the index of each of its labels: an expression a label (a scope), or one over several labels (a
- * flat index). Out: an offset as C, a sum of terms `index * step`. The caller chooses their type: int, the driver's
- * `index`, 64 bits. */
+ * In: a tensor, and the index of each of its labels: one expression per label (a scope), or one over several labels (a
+ * flat index). Out: an offset as C, a sum of terms `index * step`. The caller chooses the type of the terms: int, the
+ * driver's `index`, or 64 bits. */
 #include <string.h>
 
 #include "emit/emit_address.h"

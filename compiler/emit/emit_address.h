@@ -1,4 +1,4 @@
-/* Addresses of elements as C, `x_ + m * (K_) + k`: a term for each label, or for a run of labels that lie adjacent in
+/* Addresses of elements as C, `x_ + m * (K_) + k`: a term for each label, or for a run of labels that are adjacent in
  * the tensor (emit_address.c). */
 #ifndef FX_EMIT_ADDRESS_H
 #define FX_EMIT_ADDRESS_H

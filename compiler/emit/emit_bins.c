@@ -1,7 +1,7 @@
-/* The members of the problem struct of sums by key: what the bins driver asks of it (kernels/driver_bins.cuh).
+/* The members of the problem struct of sums by key that the bins driver requires (kernels/driver_bins.cuh).
  *
- * In: a scheduled group with its bins. Out: the sums of a bin and column, the bin of an element, what an element adds,
- * the stores of what is made of the sums. Each is the values of some nodes at one place, written by emit_value.c. */
+ * In: a scheduled group with its bins. Out: the sums of a bin and column, the bin of an element, the contribution of an
+ * element, and the stores of the values computed from the sums. emit_value.c writes the values. */
 #include <string.h>
 
 #include "emit/emit.h"

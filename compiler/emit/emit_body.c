@@ -1,9 +1,9 @@
-/* What one GPU kernel computes of an element, as members of its problem struct.
+/* The computation of an element by one GPU kernel, as members of its problem struct.
  *
- * In: a pointwise group, or the epilogue of one with a contraction or a chain. Out: what emit_fetch.c writes of the
- * elements that are read ahead; the reductions of elements (emit_partial.c); store, which computes the elements and
- * writes them (emit_store.c). One assignment a node; an index into a tensor is written over the driver's indices
- * (batch, m, n or row, col) and the extents by name, so that a reader sees each stride spelled out. */
+ * In: a pointwise group, or the epilogue of a contraction or a chain. Out: the reads ahead of elements (emit_fetch.c);
+ * the reductions of elements (emit_partial.c); store, which computes the elements and writes them (emit_store.c). There
+ * is one assignment per node. An index into a tensor is written over the driver's indices (batch, m, n or row, col) and
+ * the extents by name, so that a reader sees each stride. */
 #include <string.h>
 
 #include "emit/emit_body.h"

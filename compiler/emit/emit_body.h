@@ -1,5 +1,5 @@
-/* What the members of a problem struct about elements share: emit_body.c computes elements, emit_fetch.c writes indices
- * and what is read ahead, emit_partial.c what is reduced of elements, emit_store.c where they go. */
+/* Shared by the files that write the members of a problem struct about elements: emit_body.c computes elements,
+ * emit_fetch.c writes indices and reads ahead, emit_partial.c writes reductions of elements, emit_store.c stores. */
 #ifndef FX_EMIT_BODY_H
 #define FX_EMIT_BODY_H
 

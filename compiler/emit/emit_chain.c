@@ -1,9 +1,9 @@
-/* The members of the problem struct of a chain: what the chain driver asks of it (kernels/driver_chain.cuh), the
- * epilogue of the second contraction apart.
+/* The members of the problem struct of a chain that the chain driver requires (kernels/driver_chain.cuh), except the
+ * epilogue of the second contraction.
  *
- * In: a scheduled chain. Out: shapes, with operands as emit_gemm.c writes them; what is known of a row: results of
- * reductions, values computed from them; for each pass over the intermediate the sums it takes, and what
- * emit_chain_pass.c writes of it. */
+ * In: a scheduled chain. Out: shapes, with the operands that emit_gemm.c writes; the values of a row: results of
+ * reductions, and values computed from them; for each pass over the intermediate its sums, and the functions that
+ * emit_chain_pass.c writes. */
 #include <math.h>
 
 #include "emit/emit_address.h"

@@ -1,5 +1,5 @@
-/* What the members of a chain's problem struct share: emit_chain.c writes what is known of a row and the shapes,
- * emit_chain_pass.c what a pass does with elements, emit_chain_short.c the shorter forms that these may take. */
+/* Shared by the files that write the members of a chain's problem struct: emit_chain.c writes shapes and the values of
+ * a row, emit_chain_pass.c the computation of elements in a pass, emit_chain_short.c shorter forms of it. */
 #ifndef FX_EMIT_CHAIN_H
 #define FX_EMIT_CHAIN_H
 

@@ -1,8 +1,8 @@
-/* What a pass over the intermediate of a chain does with its elements, as members of the problem struct.
+/* The computation of elements in a pass over the intermediate of a chain, as members of the problem struct.
  *
- * In: a scheduled chain, and the number of a pass. Out: find_maxima, which finds what shifts exponentials; rescale,
- * which brings the sums so far up to date; fold, which adds elements up and, in the last pass, computes the factor of
- * the second contraction; finish, which leaves the results of a row. */
+ * In: a scheduled chain, and the number of a pass. Out: find_maxima, which finds the shifts of exponentials; rescale,
+ * which scales the sums so far to a new shift; fold, which adds elements and, in the last pass, computes the factor of
+ * the second contraction; finish, which computes the results of a row. */
 #include "emit/emit_chain.h"
 
 static const char *const LOG2_E = "1.44269504f";

@@ -1,8 +1,8 @@
-/* Shorter forms of what elements of a chain compute: an exponential and its shift as one multiply-add, functions that
+/* Shorter forms of the computations of chain elements: an exponential and its shift as one multiply-add, functions that
  * need not be exact near 0, divisions as products.
  *
- * In: a node that the elements of a pass compute. Out: its statement, or false: it has no shorter form; or that it is a
- * part of such a form, and needs no statement of its own. */
+ * In: a node that the elements of a pass compute. Out: its statement, or false if it has no shorter form; or that it is
+ * part of such a form and needs no statement of its own. */
 #include <math.h>
 
 #include "emit/emit_chain.h"

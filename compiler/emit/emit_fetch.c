@@ -1,8 +1,9 @@
-/* What the elements of a GPU kernel read ahead of their computation, as members of its problem struct.
+/* Reads of elements ahead of the computation, as members of the problem struct.
  *
- * In: the tensors that the kernel loads. Out: frag, what V adjacent elements of a row read, and columns, of that what
- * is the same for all rows; fetch and fetch_columns, which read them, as vectors where the elements lie together. An
- * index into a tensor is written over the driver's indices (batch, m, n or row, col) and the extents by name. */
+ * In: the tensors that the kernel loads. Out: frag, the values that V adjacent elements of a row read, and columns,
+ * those of them that are the same for all rows; fetch and fetch_columns, which read them, as vectors where the elements
+ * are adjacent. An index into a tensor is written over the driver's indices (batch, m, n or row, col) and the extents
+ * by name. */
 #include <string.h>
 
 #include "emit/emit_body.h"

@@ -1,8 +1,8 @@
-/* The members of the problem struct of a contraction: its shape, its operands and its segments, as the gemm driver asks
- * for them (kernels/driver_gemm.cuh).
+/* The members of the problem struct of a contraction: its shape, its operands and its segments, as the gemm driver
+ * requires them (kernels/driver_gemm.cuh).
  *
- * In: a scheduled group with sums. Out: one struct for every operand, which says where it lies, and its strides, or how
- * it is made (emit_operand.c), one for every segment. Of a chain, its segments alone. */
+ * In: a scheduled group with sums. Out: one struct per operand, with its address and strides, or with its computation
+ * (emit_operand.c); one struct per segment. Of a chain, only its segments. */
 #include <string.h>
 
 #include "emit/emit_address.h"

@@ -1,9 +1,9 @@
-/* What values are called: as the spec says it, else after what they are.
+/* Names of values: as in the spec, otherwise after the operation.
  *
- * In: the graph and the fields of a problem struct. Out: C names. A value that a statement names has that name, a call
- * `mean[K](x)` and a reduction of x are mean_x and max_x, anything else is called after its operation. Names end in an
- * underscore, as all that come of a spec (base/names.h), so that they meet no macro, no function and nothing else that
- * the emitted text says by itself; they have a number only where another value of the same scope has the name. */
+ * In: the graph and the fields of a problem struct. Out: C names. A value that a statement names has that name. A call
+ * `mean[K](x)` and a reduction of x are mean_x and max_x. Any other value is named after its operation. Names end in an
+ * underscore, like all names from a spec (base/names.h), so that they collide with no macro, function or other name of
+ * the emitted text. They have a number only if another value of the same scope has the name. */
 #include "emit/emit_name.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* What values are called in a problem struct (emit_name.c). */
+/* Names of the values in a problem struct (emit_name.c). */
 #ifndef FX_EMIT_NAME_H
 #define FX_EMIT_NAME_H
 

@@ -1,10 +1,10 @@
-/* A computed operand of a mainloop: the members of its struct that fetch what a chunk reads and compute the chunk
+/* A computed operand of a mainloop: the members of its struct that fetch the reads of a chunk and compute the chunk
  * (kernels/computed.cuh).
  *
- * In: where the operand stands (emit_operand.h). Out: raw, held and context, what a chunk reads; staged, held in shared
- * memory; fetch, fetch_held and fetch_context, the loads alone; make, arithmetic alone. A chunk is V adjacent elements
- * of a flattened run of labels, along k or along m or n. What is the same for a whole chunk is read, and computed, once
- * for it. */
+ * In: the place of the operand (emit_operand.h). Out: raw, held and context, the values that a chunk reads; staged,
+ * held in shared memory; fetch, fetch_held and fetch_context, the loads alone; make, arithmetic alone. A chunk is V
+ * adjacent elements of a flattened run of labels, along k or along m or n. A value that is the same for a whole chunk
+ * is read, and computed, once per chunk. */
 #include <math.h>
 #include <string.h>
 

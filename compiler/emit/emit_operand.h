@@ -1,5 +1,5 @@
-/* Operands of a mainloop as members of a problem struct: emit_gemm.c writes the struct and what lies in memory,
- * emit_operand.c what is computed as it is loaded. */
+/* Operands of a mainloop as members of a problem struct: emit_gemm.c writes the struct and operands in memory,
+ * emit_operand.c computed operands. */
 #ifndef FX_EMIT_OPERAND_H
 #define FX_EMIT_OPERAND_H
 

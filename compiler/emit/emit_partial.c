@@ -1,7 +1,7 @@
 /* Elements of an epilogue that are reduced as they are computed, as members of a problem struct.
  *
- * In: a group some of whose stores reduce runs of elements. Out: the struct of the elements, and of each reduction what
- * combines two of them and where a result goes. The driver reduces. */
+ * In: a group some of whose stores reduce runs of elements. Out: the struct of the elements; for each reduction, the
+ * combination of two elements and the address of a result. The driver reduces. */
 #include "emit/emit_body.h"
 
 bool body_has_element(const struct body *b, int s) {

@@ -1,10 +1,10 @@
-/* The text of compiler/kernels, of which a `.cu` takes what it needs and nothing else.
+/* Selects the text of compiler/kernels that a `.cu` needs.
  *
  * In: generated text. Out: the items that it names, and those that they name in turn, in the order of the files.
  *
- * An item goes from a line `// fx_a, fx_b: ..` to the next such line. Where it defines a function several times, a
- * definition whose head names a dtype (`FX_DEVICE float fx_to_float(fx_bf16 x)`) is taken only where something else
- * needs that dtype. */
+ * An item goes from a line `// fx_a, fx_b: ..` to the next such line. If it defines a function several times, a
+ * definition whose head names a dtype (`FX_DEVICE float fx_to_float(fx_bf16 x)`) is copied only if something else needs
+ * that dtype. */
 #include <string.h>
 
 #include "base/names.h"

@@ -1,7 +1,7 @@
-/* The problem struct of one GPU kernel: its arguments as fields, and what its driver asks of it as members.
+/* The problem struct of one GPU kernel: its arguments as fields, and the members that its driver requires.
  *
  * In: a launch. Out: the struct. Its members come from emit_row.c, emit_bins.c, emit_chain.c, emit_gemm.c and
- * emit_body.c; an argument that they do not read is no field. */
+ * emit_body.c. An argument that they do not read is not a field. */
 #include "emit/emit.h"
 #include "emit/emit_address.h"
 

@@ -1,8 +1,8 @@
-/* The members of the problem struct of a row program: what the row driver asks of it (kernels/driver_row.cuh).
+/* The members of the problem struct of a row program that the row driver requires (kernels/driver_row.cuh).
  *
- * In: a scheduled group of rows. Out: its types (what vectors hold, what is known of a row, the sums of each pass,
- * running sums) and methods, each the values of some nodes at one element, or at one row, written by emit_value.c.
- * Offsets are 64-bit; row and column are the driver's flattened indices. */
+ * In: a scheduled group of rows. Out: its types (the contents of vectors, the values of a row, the sums of each pass,
+ * running sums) and methods. Each method computes the values of some nodes at one element, or at one row; emit_value.c
+ * writes them. Offsets are 64-bit; row and column are the driver's flattened indices. */
 #include <string.h>
 
 #include "emit/emit_row.h"

@@ -1,5 +1,5 @@
-/* What the members of the problem struct of a row program share: emit_row.c writes types, reading and reductions,
- * emit_row_store.c what is stored, emit_row_value.c the values in them. */
+/* Shared by the files that write the members of the problem struct of a row program: emit_row.c writes types, reads and
+ * reductions, emit_row_store.c stores, emit_row_value.c the values in them. */
 #ifndef FX_EMIT_ROW_H
 #define FX_EMIT_ROW_H
 

@@ -1,7 +1,7 @@
-/* What a row program stores, as members of its problem struct.
+/* The stores of a row program, as members of its problem struct.
  *
- * In: a scheduled group of rows. Out: the struct of what a run of rows adds up to, and what combines, loads and stores
- * it; the function that stores the elements of a row; the one that stores what is known of it. */
+ * In: a scheduled group of rows. Out: the struct of the sums over a run of rows, with functions that combine, load and
+ * store it; the function that stores the elements of a row; the one that stores the results of a row. */
 #include <string.h>
 
 #include "emit/emit_row.h"

@@ -1,7 +1,7 @@
-/* Where values of a row program are computed: the scopes of a row and of an element of it.
+/* Values of a row program: the scopes of a row and of an element of it.
  *
- * In: a scheduled group of rows. Out: scopes that know every index, what lies in memory or in registers, and what the
- * passes before left; statements that compute, in such a scope, what a pass reads. */
+ * In: a scheduled group of rows. Out: scopes with every index, the tensors in memory or in registers, and the results
+ * of earlier passes; statements that compute, in such a scope, the values that a pass reads. */
 #include "emit/emit_row.h"
 
 const char *rows_element(struct rows *b, const struct tensor *t, const char *row, const char *col) {

@@ -1,7 +1,8 @@
-/* Where elements go that a problem struct has computed: how V of them are stored.
+/* Stores the elements that a problem struct has computed, V at a time.
  *
- * In: a store of a group, and the array that holds its elements. Out: the statements that write them: as a vector where
- * they lie adjacent, else one by one; at positions, the offsets of those, which are computed with the elements. */
+ * In: a store of a group, and the array that holds its elements. Out: the statements that write them: as a vector if
+ * they are adjacent in memory, otherwise one by one. For a store at positions, also the offsets of the positions, which
+ * are computed with the elements. */
 #include "emit/emit_body.h"
 #include "schedule/wgmma.h"
 

@@ -1,8 +1,8 @@
-/* Values of nodes in a scope, as C statements: what a thread computes for one element of whatever the graph says.
+/* Values of nodes in a scope, as C statements: the computation of one element by one thread, for any node.
  *
  * In: a node and a scope, which gives every label of it an index as a C expression. Out: the statements that compute
  * it, each node once in the innermost scope whose indices it depends on, and the text that then names it. A reduction
- * becomes loops, an access a read at its positions (guarded where a value outside is given), a scan a loop up to the
+ * becomes loops, an access a read at its positions (guarded if a value outside is given), a scan a loop up to the
  * element. */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Values of nodes in a scope, as C statements (emit_value.c, of operations emit_operation.c). */
+/* Values of nodes in a scope, as C statements (emit_value.c; emit_operation.c for single operations). */
 #ifndef FX_EMIT_VALUE_H
 #define FX_EMIT_VALUE_H
 

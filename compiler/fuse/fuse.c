@@ -1,10 +1,10 @@
-/* Proposes partitions of the graph into GPU kernels; schedules price them and the cheapest is taken (schedule.c).
+/* Proposes partitions of the graph into GPU kernels. schedule.c prices them and takes the cheapest.
  *
- * In: a graph. Out: its partitions: with epilogues or without, with factors computed as they are loaded or stored
- * first, with row programs, with chains. Every stored value is placed in a kernel (fuse_place.c); what that kernel
- * reads besides goes to a buffer, which is placed in turn, until none is asked for. What is written in place is stored
- * directly where nobody else can still need the old contents (inplace.c); else through a buffer, which a last kernel
- * copies. */
+ * In: a graph. Out: its partitions: with and without epilogues, with factors computed as they are loaded or stored
+ * first, with row programs, with chains. Every stored value is placed in a kernel (fuse_place.c). Other values that
+ * this kernel reads are written to buffers, which are placed in turn, until no new buffer is needed. A parameter
+ * written in place is stored directly if nothing else still needs the old contents (inplace.c), otherwise through a
+ * buffer, which a last kernel copies. */
 #include <string.h>
 
 #include "fuse/fuse.h"

@@ -1,4 +1,4 @@
-/* Shared by the files of the fuse pass: a partition while it is proposed, and what each file decides of it. */
+/* Shared by the files of the fuse pass: a partition while it is proposed, and the decisions of each file. */
 #ifndef FX_FUSE_H
 #define FX_FUSE_H
 

@@ -1,8 +1,10 @@
-/* Of the fuse pass: chains, contractions and one that has a factor made of them, as one kernel.
+/* Part of the fuse pass: chains. A chain is one kernel of a contraction and the contractions from which one of its
+ * factors is computed.
  *
- * In: the groups of a proposal, one a contraction, and what chain.c finds in the graph. Out: groups that hold all
- * contractions of a chain and the reductions between them; stores that follow from their results. Invariant: the last
- * contraction of a chain is in no other chain, and nothing that a chain waits for is computed from it. */
+ * In: the groups of a proposal, one per contraction, and the chains that chain.c finds in the graph. Out: groups with
+ * all contractions of a chain and the reductions between them, and the stores that follow from their results.
+ * Invariant: the last contraction of a chain is in no other chain, and nothing that a chain waits for is computed from
+ * it. */
 #include <string.h>
 
 #include "fuse/fuse.h"

@@ -1,8 +1,9 @@
-/* Of the fuse pass: values that are stored as soon as their rows are known.
+/* Part of the fuse pass: values that are stored as soon as their rows are known.
  *
- * In: a graph. Out: by node, the values that are made of reductions of reductions and read by many more elements than
- * they have: the gate of a channel, made of all channels' means. Each element that reads such a value would make it
- * anew of the reductions; stored, it is made once, by the row program of the last reduction. */
+ * In: a graph. Out: by node, the values that are computed from reductions of reductions and read by many more elements
+ * than they have, such as the gate of a channel, computed from the means of all channels. Without the store, each
+ * element that reads such a value would compute it again from the reductions. The row program of the last reduction
+ * stores it once. */
 #include "fuse/fuse.h"
 
 /* Of elements that read a value, for each that it has; fewer gain nothing. */

@@ -1,8 +1,8 @@
-/* Of the fuse pass: what a mainloop adds up, and of what.
+/* Part of the fuse pass: the factors and sums of a mainloop.
  *
- * In: contractions of a proposal. Out: for each factor the dtype it is multiplied in, and whether it lies in memory so,
- * is computed as it is loaded, or is written to a buffer first; groups whose sums one mainloop adds up together, since
- * they run over the same labels. Invariant: a factor loses no bit that the language does not license. */
+ * In: contractions of a proposal. Out: for each factor its dtype, and whether it is in memory in that dtype, is
+ * computed as it is loaded, or is written to a buffer first; and groups of sums over the same labels, which one
+ * mainloop computes together. Invariant: a factor loses no bit that the language does not permit. */
 #include "fuse/fuse.h"
 #include "graph/operand.h"
 

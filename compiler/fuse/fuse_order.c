@@ -1,8 +1,8 @@
 /* The order in which the GPU kernels of a partition run.
  *
- * In: its groups, each with what it stores. Out: the same in an order in which what they read is written before, as far
- * as there is one; those that store nothing are gone. What overwrites a parameter runs behind what may read the old
- * contents. */
+ * In: its groups, each with its stores. Out: the same groups, each after those that write what it reads, as far as such
+ * an order exists. Groups without stores are removed. A group that overwrites a parameter runs after those that may
+ * read the old contents. */
 #include <limits.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
-/* Which kernel computes a stored value.
+/* Finds the kernel that computes a stored value.
  *
- * In: a proposal, and a value that is stored: an output, a buffer. Out: the value in a group. It belongs to the last
- * contraction that it depends on, as its epilogue, where it has that contraction's axes; else to a row program or a
- * chain; what depends on none is a pointwise kernel. What such a kernel reads besides is asked for as a buffer. */
+ * In: a proposal, and a stored value: an output or a buffer. Out: the value in a group. If it has the axes of the last
+ * contraction that it depends on, it belongs to that contraction's epilogue, otherwise to a row program or a chain. A
+ * value that depends on none of these is a pointwise kernel. Other values that the kernel reads are requested as
+ * buffers. */
 #include <string.h>
 
 #include "fuse/fuse.h"

@@ -1,7 +1,7 @@
-/* Of the fuse pass: row programs, reductions and scans of the same rows as one kernel.
+/* Part of the fuse pass: row programs, reductions and scans of the same rows as one kernel.
  *
  * In: a value to be stored. Out: the group it belongs to. A group has rows over labels R, and reduces or scans labels
- * K: it stores values over R, or over R and K. Its steps are all reductions and scans over exactly K, of values over R
+ * K. It stores values over R, or over R and K. Its steps are all reductions and scans over exactly K, of values over R
  * and K, that its stores depend on. */
 #include <string.h>
 

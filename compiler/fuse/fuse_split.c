@@ -1,11 +1,11 @@
-/* Of the fuse pass: factors of f32 that are stored as the tensor cores of sm_90a take them: in parts, whose products of
- * bf16 are added up, or as tf32, turned so that k is contiguous; and factors of 8 bits, turned likewise;
- * those of f8 are read as they are, not as bf16.
+/* Part of the fuse pass: factors that are stored in the form that the tensor cores of sm_90a read. f32 is stored in
+ * parts, whose bf16 products are added, or as tf32, transposed so that k is contiguous. Factors of 8 bits are
+ * transposed in the same way. f8 factors are read as f8 and not as bf16.
  *
- * In: a contraction. Out: whether its factors are to be stored in parts (kernels/driver_split.cuh), and the storage
- * order of a factor; whether one is to be turned. Extents have to be fixed, as the distance of parts and the alignment
- * of tensor maps are. Invariant:
- * the last axis of a factor in parts is a multiple of 8, and one that tensor maps have first: k, m or n. */
+ * In: a contraction. Out: whether its factors are stored in parts (kernels/driver_split.cuh), and the storage order of
+ * a factor; whether a factor is transposed. Extents of parts are fixed, because the distance of parts and the alignment
+ * of tensor maps must be. Invariant: the last axis of a factor in parts is a multiple of 8, and one that tensor maps
+ * have first: k, m or n. */
 #include <string.h>
 
 #include "fuse/fuse.h"

@@ -1,7 +1,7 @@
-/* The launch recipe of everything emitted: arguments, grids, conditions, sizes, as plain data over extents.
+/* Builds the plan: arguments, grids, conditions and sizes of everything emitted, as plain data over extents.
  *
- * In: the kernels of a file, scheduled and named. Out: the plan; what a variant needs comes from schedule/need.c, grids
- * and preferences from plan_grid.c, tensor maps from plan_map.c. */
+ * In: the kernels of a file, scheduled and named. Out: the plan. The conditions of a variant come from schedule/need.c,
+ * grids and preferences from plan_grid.c, tensor maps from plan_map.c. */
 #include "graph/operand.h"
 #include "plan/launch.h"
 #include "schedule/bins.h"

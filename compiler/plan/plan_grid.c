@@ -1,7 +1,8 @@
-/* What a launch's configurations come to as expressions over extents: grids, clusters, costs, and which is preferred.
+/* Expressions over extents for the configurations of a launch: grids, clusters, costs, and which one is preferred.
  *
- * In: a launch of a unit, scheduled. Out: postfix expressions of the plan. Which configuration is preferred is itself
- * one: tiles an SM has to do, times what a tile costs, beside that of every other configuration of the same alignment. */
+ * In: a launch of a unit, scheduled. Out: postfix expressions of the plan. The preferred configuration is an expression
+ * too: the number of tiles per SM times the cost of a tile, compared with that of every other configuration of the same
+ * alignment. */
 #include <math.h>
 
 #include "plan/launch.h"

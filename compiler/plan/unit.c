@@ -1,7 +1,7 @@
 /* Names everything that is emitted, once: structs, entries, arguments of every launch.
  *
- * In: the scheduled kernels of a file. Out: the unit, which the plan and the `.cu` are two views of; what neither could
- * hold is an error in the diagnostics. */
+ * In: the scheduled kernels of a file. Out: the unit, from which the plan and the `.cu` are made. Anything that does
+ * not fit either is an error in the diagnostics. */
 #include "plan/unit.h"
 
 #include "base/names.h"

@@ -1,5 +1,4 @@
-/* The kernels of a file with the names of everything that is emitted: what the launch recipe and the `.cu` are made
- * from. */
+/* The kernels of a file with the names of everything that is emitted. The plan and the `.cu` are made from it. */
 #ifndef FX_UNIT_H
 #define FX_UNIT_H
 

@@ -1,9 +1,9 @@
-/* Joins contractions of one A into one launch, in which the tiles of all stand beside each other
- * (kernels/beside.cuh): q, k and v of a layer, whatever columns and epilogues each has.
+/* Joins contractions of one A into one launch that computes the tiles of all of them (kernels/beside.cuh): q, k and v
+ * of a layer, whatever columns and epilogues each has.
  *
  * In: chosen kernels in order, each a launch. Out: some of them as launches whose configurations are parallel: entry v
- * runs configs[v] of each, tiles of one size; a kernel runs as early as the first one beside it. Joined where a price
- * says so, or where a contract asks for fewer launches. */
+ * runs configs[v] of each, with tiles of one size. All kernels of such a launch run as early as the first one. They are
+ * joined if a price says so, or if a contract asks for fewer launches. */
 #include <string.h>
 
 #include "schedule/beside.h"

@@ -1,8 +1,8 @@
 /* The bins driver: sums by key, sum[N](where(key == idx(Q), x, 0)), whose elements are read once for all bins.
  *
- * In: a row program whose every step is such a sum, of one key that lacks Q. Out: what an element adds, and how blocks
- * share bins, columns and elements: the choice that is predicted to be fastest, of all that fit in shared memory. What
- * follows the sums is computed where the second launch stores it. */
+ * In: a row program whose every step is such a sum, of one key that lacks Q. Out: the contribution of an element, and
+ * how blocks divide bins, columns and elements: the choice predicted to be fastest of all that fit in shared memory.
+ * The second launch computes what follows the sums, and stores it. */
 #include <string.h>
 
 #include "schedule/bins.h"

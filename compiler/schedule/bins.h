@@ -1,4 +1,4 @@
-/* Sums by key as the bins driver adds them up (bins.c). */
+/* Sums by key for the bins driver (bins.c). */
 #ifndef FX_BINS_H
 #define FX_BINS_H
 

@@ -1,8 +1,8 @@
-/* What elements of a chain's intermediate read that is the same for all rows of a batch: made of tensors along t, and
- * computed once for an index of t, not anew for every row.
+/* Values that the elements of a chain's intermediate read and that are the same for all rows of a batch. They are
+ * computed from tensors along t, once per index of t, not again for every row.
  *
- * In: a chain whose passes are known. Out: is_along, by node, and of those the nodes that others read; whether elements
- * read anything else of tensors. */
+ * In: a chain whose passes are known. Out: is_along, by node, and the nodes among these that others read; whether
+ * elements read any other tensor. */
 #include "schedule/chain_program.h"
 
 /* Whether n, made of operations alone, reads a tensor and nothing that has labels of m. */

@@ -1,9 +1,10 @@
-/* Factors that elements of a chain need not be multiplied by. exp(x - c), c the maximum of x's row and x = y * f, or a
- * choice between that and -inf, with f the same for all elements and above 0, is exp(y * f - c), one multiply-add, and
- * c is f times the maximum of y, to the bit: rounding keeps the order. An intermediate y * f that is rounded to bf16,
- * which has the range of f32, leaves f to the result, as one rounding more or less takes no more from it.
+/* Factors by which the elements of a chain need not be multiplied. In exp(x - c), let c be the maximum of x's row and x
+ * = y * f, or a choice between y * f and -inf, where f is above 0 and the same for all elements. Then exp(y * f - c) is
+ * one multiply-add, and c is f times the maximum of y, to the bit, because rounding keeps the order. An intermediate y
+ * * f that is rounded to bf16, which has the range of f32, leaves f to the result: the number of roundings hardly
+ * changes.
  *
- * In: a chain whose passes are known. Out: of its exponentials, f and the product. */
+ * In: a chain whose passes are known. Out: for its exponentials, f and the product. */
 #include <math.h>
 
 #include "schedule/chain_program.h"

@@ -1,9 +1,9 @@
-/* The chain driver for few rows on mma: tiles of 16 or 32 rows, whose intermediate blocks share out in pieces. What a
- * row reads decides how long it takes, so operands are copied as they lie, also where they are elements of a tensor at
- * positions, and once where the last factor is a part of the first one's.
+/* The chain driver for few rows on mma: tiles of 16 or 32 rows, whose intermediate is divided into pieces over blocks.
+ * The time depends on the bytes that a row reads. So operands are copied in their own layout, also if they are elements
+ * of a tensor at positions, and only once if the last factor is a part of the first one's.
  *
- * In: a scheduled chain. Out: configurations for aligned operands; on machines without tensor maps, or of operands that
- * they do not take, those of the chain schedule behind them. */
+ * In: a scheduled chain. Out: configurations for aligned operands. Those of the chain schedule follow, for machines
+ * without tensor maps and for operands that tensor maps do not take. */
 #include "schedule/chain_program.h"
 #include "schedule/computed.h"
 #include "graph/operand.h"

@@ -1,9 +1,9 @@
-/* Where rows of a chain's intermediate begin and end: conditions on the running index beyond which an element adds
+/* Beginning and end of the rows of a chain's intermediate: conditions on the running index beyond which an element adds
  * nothing.
  *
- * In: a chain whose passes are known. Out: its limits, and how they recur along its rows. Decided by what every value
- * is where a condition says that an element does not count: the intermediate 0, what is reduced what the reduction
- * begins with. */
+ * In: a chain whose passes are known. Out: its limits, and how they recur along its rows. They follow from the values
+ * of all nodes where a condition excludes an element: the intermediate must be 0 there, and every reduced value the
+ * initial value of its reduction. */
 #include "schedule/chain_program.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* Functions of elements of a chain that only shifted exponentials are made of: exp(x - c), rounded to 16 bits, is as
- * far off as x is in absolute terms, however small x.
+/* Functions of chain elements that are used only in shifted exponentials. The relative error of exp(x - c), rounded to
+ * 16 bits, is the absolute error of x, however small x is.
  *
- * In: a chain whose passes are known. Out: whether a function may be as exact as that alone. */
+ * In: a chain whose passes are known. Out: whether a function may have only that accuracy. */
 #include <math.h>
 
 #include "schedule/chain_program.h"

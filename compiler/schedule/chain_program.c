@@ -1,9 +1,9 @@
-/* A chain as the driver runs it: which label is which, in which pass over the intermediate everything is known, which
- * sums are taken in the same pass as the maximum that shifts them.
+/* A chain in the form that the driver runs: the role of each label, the pass over the intermediate in which each value
+ * is known, and the sums that are computed in the same pass as the maximum that shifts them.
  *
  * In: a group that is a chain. Out: its program, or why no form of the driver takes it. Everything is decided by
- * structure: that sums scale by exp(c0 - c1) as their shift changes from c0 to c1 needs the exponential as a factor of
- * the summand, and all other factors known before the pass. */
+ * structure: sums scale by exp(c0 - c1) as their shift changes from c0 to c1 only if the exponential is a factor of the
+ * summand and all other factors are known before the pass. */
 #include "schedule/chain_program.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* A chain as the driver runs it: its passes over the intermediate, and what each of them finds (chain_program.c). */
+/* A chain in the form that the driver runs: its passes over the intermediate, and their results (chain_program.c). */
 #ifndef FX_CHAIN_PROGRAM_H
 #define FX_CHAIN_PROGRAM_H
 

@@ -1,8 +1,8 @@
-/* The chain driver over the wgmma engine: one or two first contractions of f16 or of bf16, on sm_90a, operands copied as
- * boxes of tensor maps.
+/* The chain driver over the wgmma engine: one or two first contractions of f16 or of bf16, on sm_90a, with operands
+ * copied as boxes of tensor maps.
  *
- * In: a group that is a chain. Out: configurations for aligned operands, and behind them those of the other engines,
- * which take what is not aligned, or summed over further. */
+ * In: a group that is a chain. Out: configurations for aligned operands, followed by those of the other engines, for
+ * operands that are unaligned or have more summed labels. */
 #include "schedule/chain_program.h"
 #include "schedule/wgmma.h"
 

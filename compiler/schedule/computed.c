@@ -1,4 +1,5 @@
-/* What a computed operand reads: its leaves, each as it lies in memory, and what is the same for a whole chunk.
+/* The reads of a computed operand: its leaves, each in its memory layout, and the values that are the same for a whole
+ * chunk.
  *
  * In: the operand, with its layout, and its place in a segment. Out: struct computed. A chunk is up to COMPUTED_CHUNK
  * adjacent elements of a flattened run of labels, along k or along m or n, and begins at a multiple of its length. */

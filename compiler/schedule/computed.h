@@ -1,4 +1,4 @@
-/* What a computed operand reads from memory, and how (computed.c): the schedules count it, emit_operand.c writes it. */
+/* The reads of a computed operand (computed.c). The schedules count them, emit_operand.c writes them. */
 #ifndef FX_COMPUTED_H
 #define FX_COMPUTED_H
 

@@ -1,12 +1,12 @@
-/* The shape of a gemm kernel, which its engines share: the super-axes of its sums, and their segments.
+/* The shape of a gemm kernel, common to its engines: the super-axes of its sums, and their segments.
  *
- * In: a group with a contraction. Out: a gemm_shape, and what can be asked of one; its operands one by one are those of
- * gemm_operand.c. Must not know tiles.
+ * In: a group with a contraction. Out: a gemm_shape, and queries on it. gemm_operand.c has the operands. Must not know
+ * tiles.
  *
- * A label of both factors that is kept is a batch axis; labels of one factor alone are m or n, whichever puts the last
- * axis of the first output on n. Each of m, n, k is one run of labels that lie adjacent in every operand in memory that
- * has them; what does not merge into the run becomes a batch axis (m, n) or an outer k axis, which is right at any
- * order. */
+ * A label of both factors that is kept is a batch axis. Labels of one factor alone are m or n; the last axis of the
+ * first output is on n. Each of m, n, k is one run of labels that are adjacent in every operand in memory that has
+ * them. Labels that do not merge into the run become batch axes (m, n) or an outer k axis, which is right in any order.
+ */
 #include <string.h>
 
 #include "graph/operand.h"

@@ -1,7 +1,8 @@
-/* What the epilogue of a gemm kernel computes of several elements together.
+/* The part of a gemm kernel's epilogue that combines several elements.
  *
  * In: a group, or a scheduled kernel with its shape. Out: the runs over which a store reduces, the nodes that elements
- * of a run share, the shared memory of reductions over rows, and how many adjacent columns a thread takes at a time. */
+ * of a run share, the shared memory of reductions over rows, and the number of adjacent columns that a thread takes at
+ * a time. */
 #include "schedule/schedule.h"
 
 int gemm_shared(const struct graph *g, const struct group *r, struct node ***nodes) {

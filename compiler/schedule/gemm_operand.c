@@ -1,7 +1,7 @@
-/* Operands of a contraction: a factor as a tensor in memory, or as a value that is computed while it is loaded.
+/* Operands of a contraction: a factor as a tensor in memory, or as a value that is computed as it is loaded.
  *
- * In: a factor of a sum, and the labels of its k and of its m or n. Out: where it lies, its layout, and what an element
- * costs to compute. Must not know which segment or configuration it serves. */
+ * In: a factor of a sum, and the labels of its k and of its m or n. Out: its address and layout, and the cost of
+ * computing an element. Must not know which segment or configuration it serves. */
 #include "graph/operand.h"
 #include "schedule/computed.h"
 

@@ -1,9 +1,10 @@
-/* How the copies of sm_90a bring an operand that is a window of a tensor: by a tensor map in im2col mode.
+/* Operands of sm_90a that are windows of a tensor, loaded by a tensor map in im2col mode.
  *
  * In: an access at positions `step * idx(m) + factor * idx(k) + first` along some axes of a tensor, the channels last
- * and read whole. Out: which axes pixels go along, in the order in which m is flattened, and how far; or why not. The
- * hardware goes from pixel to pixel within a bounding box, along the innermost axis first, and on to the next image: as
- * the flattened m does. So a tile may begin anywhere. Invariant: pixel number i of the map is row i of the operand. */
+ * and read whole. Out: the axes that pixels follow, in the order in which m is flattened, and their steps; or why there
+ * is no such form. The hardware goes from pixel to pixel within a bounding box, along the innermost axis first, and
+ * then to the next image, as the flattened m does. So a tile may begin anywhere. Invariant: pixel number i of the map
+ * is row i of the operand. */
 #include "schedule/im2col.h"
 
 enum { MOST_STEP = 8 };

@@ -1,8 +1,9 @@
-/* The gemm driver over wgmma where consumers make one operand in registers (kernels/driver_wgmma_made.cuh).
+/* The gemm driver over wgmma where consumers compute one operand in registers (kernels/driver_wgmma_made.cuh).
  *
- * In: a group as for wgmma, one of whose operands is computed. Out: configurations of wgmma where every element of that
- * operand is made of one element of a tensor that a tensor map can bring as it lies, of what is the same for all k and
- * of what is the same for all rows; beside them those of mma, the cheaper for the extents at hand. */
+ * In: a group as for wgmma, one of whose operands is computed. Out: configurations of wgmma, if every element of that
+ * operand is computed from one element of a tensor that a tensor map can load as it is, from values that are the same
+ * for all k, and from values that are the same for all rows; and those of mma. The cheaper for the extents at hand is
+ * launched. */
 #include "graph/operand.h"
 #include "schedule/computed.h"
 #include "schedule/wgmma.h"

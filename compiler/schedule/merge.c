@@ -1,9 +1,9 @@
-/* Sums that nothing but an addition reads are one sum: `x @ w + a @ b` has one accumulator, to which the segments of
- * both add, one after the other.
+/* Merges sums that only an addition reads: `x @ w + a @ b` has one accumulator, to which the segments of both add, one
+ * after the other.
  *
- * In: the segments of a contraction. Out: which accumulator each of its sums is added to. Of 16-bit floats and 8-bit
- * integers alone: of f32 the order of terms stays as it is written. The longest segment comes first, so that what is
- * added to it is rounded as often as before. */
+ * In: the segments of a contraction. Out: the accumulator to which each of its sums is added. Only sums of 16-bit
+ * floats and 8-bit integers are merged; for f32 the order of terms stays as written. The longest segment comes first,
+ * so that terms added to it are rounded as often as before. */
 #include "schedule/merge.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Sums of a contraction that are one accumulator (merge.c). */
+/* Sums of a contraction with one accumulator (merge.c). */
 #ifndef FX_MERGE_H
 #define FX_MERGE_H
 

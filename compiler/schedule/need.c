@@ -1,5 +1,5 @@
-/* What a configuration of a scheduled group needs to be right: how large super-axes may be, what has to be aligned,
- * adjacent or a multiple.
+/* The conditions under which a configuration of a scheduled group is right: sizes of super-axes, and what has to be
+ * aligned, adjacent or a multiple.
  *
  * In: a scheduled group and one of its configurations. Out: a condition over extents, alignments and strides, or that
  * it can never hold. */

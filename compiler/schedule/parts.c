@@ -1,8 +1,8 @@
-/* The gemm driver of f32 that splits operands on the way: products of bf16 on sm_90a, operands copied as boxes of tensor
- * maps (kernels/driver_parts.cuh).
+/* The gemm driver of f32 that splits operands in its own kernel: products of bf16 on sm_90a, operands copied as boxes
+ * of tensor maps (kernels/driver_parts.cuh).
  *
- * In: a group as for the simt engine. Out: configurations for aligned operands beside those of simt, which take what is
- * not aligned; where both may run the cheaper one is launched. */
+ * In: a group as for the simt engine. Out: configurations for aligned operands, and those of simt for unaligned ones.
+ * If both may run, the cheaper one is launched. */
 #include "schedule/wgmma.h"
 
 bool schedule_parts_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);

@@ -1,15 +1,15 @@
-/* Joins kernels that follow each other into one launch of several phases, where a contract (`fuse: require`,
- * `kernels: N`) allows fewer launches than there are kernels.
+/* Joins consecutive kernels into one launch of several phases if a contract (`fuse: require`, `kernels: N`) allows
+ * fewer launches than there are kernels.
  *
- * In: chosen kernels in order, each a launch. Out: runs of them as launches, their configurations made parallel: entry
- * v runs configs[v] of every phase, all with one block size, one amount of shared memory and as many blocks on an SM. A
- * phase waits for all blocks where an earlier one left something in the workspace.
+ * In: chosen kernels in order, each a launch. Out: runs of them as launches, with parallel configurations: entry v runs
+ * configs[v] of every phase, all with one block size, one amount of shared memory and the same number of blocks per SM.
+ * A phase waits for all blocks if an earlier one left something in the workspace.
  *
- * What phases hand over are side products: small in themselves or beside what the kernel reads and writes anyway, such
- * as statistics of rows, partial sums, a product of low rank. Anything larger is a trip through memory that a person
- * who asks for one kernel does not want: then the launches stay apart, with the reason. Where `stores_factors`, of a
- * kernel that has as few launches without, a factor that is no product's result may be larger: computed once instead of
- * once a tile, it is read as the plain product's is. */
+ * Phases hand over only side products. These are small in themselves, or compared with what the kernel reads and writes
+ * anyway: statistics of rows, partial sums, a product of low rank. Anything larger is a trip through memory that a user
+ * who asks for one kernel does not want; the launches then stay apart, with the reason. With `stores_factors`, if a
+ * kernel has few enough launches without, a factor that is not the result of a product may be larger. It is computed
+ * once instead of once per tile, and read as that of a plain product. */
 #include <string.h>
 
 #include "graph/terms.h"

@@ -1,4 +1,4 @@
-/* Which configurations have what a kernel pins, and what to say where none has it. */
+/* Selects the configurations that match the pins of a kernel, and reports the nearest if there are none. */
 #include "schedule/pins.h"
 
 #include <string.h>

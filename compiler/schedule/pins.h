@@ -1,4 +1,4 @@
-/* Pins, the attributes `tile`, `stages` and `warps` of a kernel: the configuration of every contraction must have
+/* Pins, the attributes `tile`, `stages` and `warps` of a kernel. The configuration of every contraction must match
  * them. */
 #ifndef FX_PINS_H
 #define FX_PINS_H

@@ -1,5 +1,5 @@
-/* The pointwise driver: every element of the output space once. Columns are the longest run of last axes that lies
- * adjacent and last in every tensor that has any of it, at least a vector of the first output; rows are the rest. Where
+/* The pointwise driver: every element of the output space once. Columns are the longest run of last axes that is
+ * adjacent and last in every tensor that has any of it, at least a vector of the first output. Rows are the rest. If
  * some tensor has a label of rows contiguous, a block takes a tile of both. */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* The configurations of the row driver, which takes every row program.
  *
- * In: a group that is a row program. Out: its configurations, in the order in which a launch tries them, and in how
- * many parts few rows are cut. A team of threads shares a row: part of a warp or a warp a short one, a block or a
- * cluster a longer one. A row that several passes read stays in registers where it fits. Where rows, not their
- * elements, lie adjacent in memory, neighbouring threads have neighbouring rows. row_price.c has the price. */
+ * In: a group that is a row program. Out: its configurations, in the order in which a launch tries them, and the number
+ * of parts into which few rows are cut. A team of threads shares a row: a warp or a part of one for a short row, a
+ * block or a cluster for a longer one. A row that several passes read stays in registers if it fits. If rows and not
+ * their elements are adjacent in memory, neighbouring threads have neighbouring rows. row_price.c has the price. */
 #include "schedule/row_program.h"
 
 bool schedule_row_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);

@@ -1,7 +1,7 @@
 /* The price of a row program.
  *
  * In: a scheduled group with its analysis and configurations. Out: the seconds of the configuration that takes the
- * nominal rows: its bytes, once a pass where rows do not stay in registers, its operations, or what its loops wait for.
+ * nominal rows: its bytes, once per pass if rows do not stay in registers; its operations; or the latency of its loops.
  * row.c chooses configurations without it. */
 #include <math.h>
 

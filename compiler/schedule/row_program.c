@@ -1,9 +1,9 @@
-/* A row program taken apart, for its price and its text.
+/* The analysis of a row program, for its price and its text.
  *
  * In: a group of rows with its steps. Out: the flattened labels and the direction of vectors, chosen by the tensor of
- * which most is read; for every node how many passes over the row come before it; which values are computed once a row;
- * which tensors a pass holds in registers. Invariant: a node's operands are available where it is: at its level, as an
- * element, a row's value, or what scans left in the same pass. */
+ * which most is read; for every node the number of passes over the row before it; the values that are computed once per
+ * row; the tensors that a pass holds in registers. Invariant: the operands of a node are available where it is
+ * computed: at its level, as an element, a row's value, or a result of scans in the same pass. */
 #include "schedule/row_program.h"
 
 #include "schedule/shift.h"

@@ -1,5 +1,5 @@
-/* A row program as the driver runs it: which label is which, what is computed in which pass, what stays in registers
- * (row_program.c). */
+/* A row program in the form that the driver runs: the role of each label, the values of each pass, the values in
+ * registers (row_program.c). */
 #ifndef FX_ROW_PROGRAM_H
 #define FX_ROW_PROGRAM_H
 

@@ -1,5 +1,5 @@
-/* Chooses among the partitions that the fuse pass proposed: schedules every group of each, adds up the predicted times,
- * takes the cheapest the contract (`fuse:`, `kernels:`) allows. */
+/* Chooses among the partitions that the fuse pass proposed. It schedules every group of each, adds the predicted times,
+ * and takes the cheapest that the contract (`fuse:`, `kernels:`) allows. */
 #include "schedule/beside.h"
 #include "schedule/bins.h"
 #include "schedule/pins.h"

@@ -1,6 +1,6 @@
-/* Schedules: how a group of the partition becomes a GPU kernel. Each row of schedules.def says whether it applies, what
- * it costs and with which configurations; the cheapest wins, ties by table order. What is scheduled is still data:
- * super-axes, layouts, tiles. emit.c turns it into text, plan_build.c into the launch recipe. */
+/* Schedules turn a group of the partition into a GPU kernel. Each row of schedules.def says whether it applies, its
+ * price and its configurations. The cheapest wins; ties go by table order. A scheduled group is still data: super-axes,
+ * layouts, tiles. emit.c turns it into text, plan_build.c into the plan. */
 #ifndef FX_SCHEDULE_H
 #define FX_SCHEDULE_H
 

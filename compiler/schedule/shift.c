@@ -1,4 +1,4 @@
-/* What shifts exponentials: a maximum, or what stands for it where it is finite. */
+/* The shift of exponentials: a maximum, or a value computed from it that equals it where it is finite. */
 #include "schedule/shift.h"
 
 #include <math.h>

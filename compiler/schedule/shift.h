@@ -1,5 +1,5 @@
-/* Of chains and row programs, whose sums of exponentials are taken while their maximum is still being found: what a
- * shift is made of. */
+/* The shift of exponentials in chains and row programs, which compute sums of exponentials while the maximum is still
+ * being found. */
 #ifndef FX_SHIFT_H
 #define FX_SHIFT_H
 

@@ -1,8 +1,8 @@
-/* The skinny driver: contractions of which one side has a few rows, which take as long as the other side takes to be
- * read. Its configurations stand before those of an engine of the gemm driver, for launches that have so few rows.
+/* The skinny driver: contractions with few rows on one side, which take as long as reading the other side. Its
+ * configurations precede those of an engine of the gemm driver, for launches with so few rows.
  *
- * In: a group whose shape is known, and what the engine multiplies. Out: configurations for up to 16 rows by tensor
- * cores, up to 8 by ordinary multiply-adds; what they cost. The wide side is n where m may be small, else m. */
+ * In: a group whose shape is known, and the element type of the engine. Out: configurations for up to 16 rows by tensor
+ * cores and up to 8 by ordinary multiply-adds, and their cost. The wide side is n if m may be small, else m. */
 #include "schedule/skinny.h"
 
 #include "schedule/computed.h"

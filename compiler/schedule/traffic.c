@@ -1,8 +1,8 @@
-/* What a launch reads and writes. In: a scheduled group. Out: bytes over extents.
+/* The bytes that a launch reads and writes. In: a scheduled group. Out: bytes over extents.
  *
- * The tensors are found from the stores down, through whatever is computed on the way, as far as memory: so it holds
- * for operands that are computed and for reads at positions alike. Invariant: each tensor stands once in what is read,
- * and once for each store in what is written. */
+ * The tensors are found from the stores down to memory, through all intermediate computations. So the result also holds
+ * for computed operands and for reads at positions. Invariant: each tensor counts once in the bytes read, and once per
+ * store in the bytes written. */
 #include "schedule/traffic.h"
 
 #include "schedule/bins.h"

@@ -1,6 +1,6 @@
 /* Bytes between a kernel and memory, as expressions over extents: of the kernels that a plan launches (traffic.c), and
- * of the same computation with every operation in a kernel of its own (unfused.c). What the receipt and the plan say of
- * bytes comes from here. */
+ * of the same computation with every operation in a kernel of its own (unfused.c). The receipt and the plan take their
+ * byte counts from here. */
 #ifndef FX_TRAFFIC_H
 #define FX_TRAFFIC_H
 

@@ -1,9 +1,8 @@
-/* Joins two chains that have first contractions in common into one launch, which adds these up once and makes both
- * results (kernels/driver_chain_twin.cuh): gradients by k and by v of an attention.
+/* Joins two chains with common first contractions into one launch, which computes these once and gives both results
+ * (kernels/driver_chain_twin.cuh): gradients by k and by v of an attention.
  *
- * In: chosen kernels in order, each a launch. Out: some pairs as launches whose configurations are parallel: the wide
- * chain, of two first contractions, comes first; the narrow one has one of these alone. Joined where a price says
- * so. */
+ * In: chosen kernels in order, each a launch. Out: some pairs as launches with parallel configurations. The wide chain,
+ * with two first contractions, comes first; the narrow one has only one of them. They are joined if a price says so. */
 #include <string.h>
 
 #include "schedule/beside.h"

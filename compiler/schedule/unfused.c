@@ -1,11 +1,11 @@
-/* The same computation unfused: every operation of the source a kernel that reads its operands and writes its result
+/* The same computation unfused: every operation of the source is a kernel that reads its operands and writes its result
  * once.
  *
- * In: a checked kernel. Out: how many kernels and bytes that takes. An operation is what stands as one expression in
- * the spec: an operator, `@`, a reduction, a call of a function of the language, softmax and norms among them; of a fn
- * of the spec, the operations of its body. Results are stored in the dtype that the tensors they come from have, as an
- * eager framework does, outputs in their own. Renames, splits, halves and other reads at positions made of indices are
- * views: they cost nothing, and who reads one reads its elements. Numbers and indices cost nothing. */
+ * In: a checked kernel. Out: the number of kernels and bytes. An operation is one expression of the spec: an operator,
+ * `@`, a reduction, or a call of a function of the language such as softmax or a norm. For a fn of the spec, it is each
+ * operation of its body. Results are stored in the dtype of the tensors they come from, as in eager frameworks; outputs
+ * in their own. Renames, splits, halves and other reads at positions made of indices are views: they cost nothing, and
+ * the reader of a view reads its elements. Numbers and indices cost nothing. */
 #include "schedule/traffic.h"
 
 struct volume { /* of tensors alike */

@@ -1,8 +1,8 @@
-/* The gemm driver over the wgmma engine: 16-bit floats and elements of 8 bits on sm_90a, operands copied as boxes of
- * tensor maps.
+/* The gemm driver over the wgmma engine: 16-bit floats and elements of 8 bits on sm_90a, with operands copied as boxes
+ * of tensor maps.
  *
- * In: a group as for the other engines. Out: configurations for aligned operands, and behind them those of the mma
- * engine, which take what is not aligned. */
+ * In: a group as for the other engines. Out: configurations for aligned operands, followed by those of the mma engine
+ * for unaligned ones. */
 #include "schedule/wgmma.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Operands as tensor maps: what the copies of the wgmma engine need to know of them (wgmma.c). */
+/* Operands as tensor maps: the facts about them that the copies of the wgmma engine need (wgmma.c). */
 #ifndef FX_WGMMA_H
 #define FX_WGMMA_H
 
