@@ -180,6 +180,22 @@ static bool is_in_chain(const struct graph *g, const struct node *c) {
     return false;
 }
 
+/* Whether reduction n is made of a product that a chain computes: it keeps the rows. */
+static bool reduces_chain(const struct graph *g, const struct node *n) {
+    bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    is_read[n->id] = true;
+    for (int i = n->id; i >= 0; i--) {
+        const struct node *x = g->nodes[i];
+        if (!is_read[i]) continue;
+        if (is_matrix_product(g, x)) {
+            if (is_in_chain(g, x)) return true;
+            continue;
+        }
+        for (int a = 0; a < x->n_args; a++) is_read[x->args[a]->id] = true;
+    }
+    return false;
+}
+
 /* Whether outputs that are elements of product c, at hand, have neighbours along the side of `axis` side by side, as n
  * has them: else they are written a stride apart. */
 static bool lies_along(const struct epilogue *e, const struct node *c, int axis) {
@@ -277,7 +293,8 @@ static struct graph *share_first(const struct graph *g) {
     for (int i = 0; i < g->n_nodes; i++)
         for (int way = 0; way < 2; way++) {
             struct runs at;
-            struct graph *next = find_runs(g, g->nodes[i], is_below, way, &at) ? try_runs(g, at, is_below) : NULL;
+            const bool may = find_runs(g, g->nodes[i], is_below, way, &at) && !reduces_chain(g, g->nodes[i]);
+            struct graph *next = may ? try_runs(g, at, is_below) : NULL;
             if (next) return next;
         }
     return NULL;
