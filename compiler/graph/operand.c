@@ -157,14 +157,38 @@ static bool is_zero(const struct node *n) {
     return n->kind == N_CONST && n->integer == 0 && n->num == 0 && !signbit(n->num);
 }
 
-/* Whether n reads an input in slices of one label, 0 behind its end. */
+/* Whether an equation says that a is as long as b. */
+static bool is_equated(const struct graph *g, int a, int b) {
+    for (int i = 0; i < g->kernel->n_equations; i++) {
+        const struct equation *q = &g->kernel->equations[i];
+        if (q->axis == a && q->value.n == 1 && q->value.terms[0].op == FX_T_EXTENT && q->value.terms[0].v == b)
+            return true;
+    }
+    return false;
+}
+
+/* Whether position n is an index that does not leave axis. */
+static bool is_index_within(const struct graph *g, const struct node *n, int axis) {
+    if (n->kind != N_INDEX) return false;
+    const int64_t own = g->kernel->axes[n->axis].extent, of = g->kernel->axes[axis].extent;
+    return (own >= 0 && own <= of) || is_equated(g, n->axis, axis) || is_equated(g, axis, n->axis);
+}
+
+/* Whether n reads an input in slices of one label, 0 behind its end; other labels may have been renamed. */
 static bool find_cut(const struct graph *g, const struct node *n, struct cut *c) {
     struct poly position, factor, rest, size;
+    const struct node *at = NULL;
+    int whole = -1;
     wide one;
-    if (n->kind != N_ACCESS || !n->has_fill || n->n_at != 1 || !is_zero(n->args[2])) return false;
-    if (n->args[1]->n_axes != 2 || !parse(g, n->args[1], &position, 0)) return false;
+    if (n->kind != N_ACCESS || !n->has_fill || !is_zero(n->args[1 + n->n_at])) return false;
+    for (int i = 0; i < n->n_at; i++) {
+        if (is_index_within(g, n->args[1 + i], n->at[i])) continue;
+        if (at) return false;
+        at = n->args[1 + i], whole = n->at[i];
+    }
+    if (!at || at->n_axes != 2 || !parse(g, at, &position, 0)) return false;
     for (int i = 0; i < 2; i++) {
-        *c = (struct cut){.whole = n->at[0], .number = n->args[1]->axes[i], .within = n->args[1]->axes[1 - i]};
+        *c = (struct cut){.whole = whole, .number = at->axes[i], .within = at->axes[1 - i]};
         poly_extract(&position, c->within, &factor, &rest);
         if (!poly_is_number(&factor, &one) || one != 1) continue;
         poly_copy(&factor, &rest);

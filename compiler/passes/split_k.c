@@ -4,13 +4,13 @@
  * new labels of the kernel, for a contraction that takes a quarter less time so at nominal extents: one whose tiles
  * leave most multiprocessors idle, also where clusters of blocks share out the k of a tile. S is then one more batch
  * axis: slices run beside each other, and what adds them up does the epilogue. Slices are as long as one another, if
- * they can be; else the last one is shorter, and a and b, which then have to lie in memory, are read as 0 behind the
- * end of K. Where an extent is open, the launch has the number of slices: labels whose equations say what keeps all
- * multiprocessors busy, and, of factors that are computed, what divides K. Terms are added in another order, as in any
- * sum. Where the kernel says how many GPU kernels it wants, the slices and their sum are phases of one, or the form
- * without slices is taken (form.c). Not where every contraction is to be by itself, and not where a factor is made of
- * another product of matrices: that may be a chain, which is one kernel, nor where one is packed along K: fields would
- * be read one by one. A factor made of a mean is cut as any other. */
+ * they can be; else the last one is shorter, and a and b, which then have to lie in memory, under these labels or under
+ * others as in x^T x, are read as 0 behind the end of K. Where an extent is open, the launch has the number of slices:
+ * labels whose equations say what keeps all multiprocessors busy, and, of factors that are computed, what divides K.
+ * Terms are added in another order, as in any sum. Where the kernel says how many GPU kernels it wants, the slices and
+ * their sum are phases of one, or the form without slices is taken (form.c). Not where every contraction is to be by
+ * itself, and not where a factor is made of another product of matrices: that may be a chain, which is one kernel, nor
+ * where one is packed along K: fields would be read one by one. A factor made of a mean is cut as any other. */
 #include <math.h>
 #include <string.h>
 
@@ -113,8 +113,17 @@ static double skinny_seconds(const struct arch *m, double rows, double cols, dou
     return reading > waiting ? reading : waiting;
 }
 
-/* What lies in memory with label k as one of its own. */
+/* Whether n is its operand with other labels in the places of some, but for k, which stays where it is. */
+static bool is_renamed(const struct node *n, int k) {
+    if (n->kind != N_ACCESS || n->has_fill || !node_has_axis(n->args[0], k)) return false;
+    for (int i = 0; i < n->n_at; i++)
+        if (n->args[1 + i]->kind != N_INDEX || n->args[1 + i]->axis == k || n->at[i] == k) return false;
+    return n->args[0]->n_axes == n->n_axes;
+}
+
+/* What lies in memory with label k as one of its own; its other labels may stand in the places of others. */
 static bool is_plain(const struct graph *g, const struct node *n, int k) {
+    if (is_renamed(n, k)) n = n->args[0];
     return n->kind == N_INPUT && node_has_axis(n, k) && !g->kernel->params[n->param].packed.factor &&
            !g->kernel->params[n->param].is_strided;
 }
@@ -197,15 +206,18 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
     const int step = n->n_reduced > 1 && !by_maps ? OUTER_STEP : SLICE_STEP;
     const bool is_open = !are_fixed(g, n);
     const bool are_plain = n->n_reduced == 1 && is_plain(g, c.a, k) && is_plain(g, c.b, k);
+    /* what is computed has equal slices alone, of one label such as end within a block of k */
+    const int least = n->n_reduced > 1 || are_plain ? step : FINE_STEP;
     const double wanted = wanted_slices(g, n, out, depth);
     /* where the launch knows extents, factors that are read as they lie may be cut anywhere, others in equal slices */
     const double uneven = are_plain ? wanted : 0,
                  even = is_open && !are_plain && !by_maps ? split_even((int64_t)nominal_size(g, &k, 1), wanted) : 0;
     bool is_cut = false;
     for (int d = 2; d <= m->sms && depth / d >= LEAST_SLICE; d++) {
-        bool is_even = extent % d == 0 && extent / d % step == 0;
+        bool is_even = extent % d == 0 && extent / d % least == 0;
         if (!is_even && d != uneven && d != even) continue;
-        double product = product_seconds(m, rows, cols, batches * d, depth / d, rate, false),
+        const double filled = is_even && least == FINE_STEP ? SLICE_STEP * up(up(depth, d), SLICE_STEP) : depth / d;
+        double product = product_seconds(m, rows, cols, batches * d, filled, rate, false),
                sliced = skinny_seconds(m, rows, cols, batches * d, depth / d, bits);
         if (odd / fmin(d, most) > product) product = odd / fmin(d, most); /* there are SMs for so many slices */
         double seconds = (sliced >= NEVER ? product : sliced) + JOIN_SECONDS +
@@ -236,20 +248,26 @@ static void add_labels(struct slicer *s, const struct node *n, const struct slic
     *place = build_made_label(s->g, s->kernel, label, "_slice", fixed, "");
 }
 
-/* f at a place of a slice; 0 behind the end of the label that is cut. */
+/* f at a place of a slice; 0 behind the end of the label that is cut, as one access of what f renames labels of. */
 static struct node *slice_of(struct graph *out, struct node *f, const struct slices *of, int number, int place,
     const struct node *like) {
     struct node *first = build_op(
         out, O_MUL, build_index(out, number, like), build_size(out, place, like), NULL, like);
+    struct node *position = build_op(out, O_ADD, first, build_index(out, place, like), NULL, like);
     struct node at = {.kind = N_ACCESS,
         .dtype = f->dtype,
         .has_fill = !of->is_even,
         .axis = -1,
         .span = like->span,
         .source = like->source};
-    at.args[at.n_args++] = f;
-    at.at[at.n_at++] = of->k;
-    at.args[at.n_args++] = build_op(out, O_ADD, first, build_index(out, place, like), NULL, like);
+    const bool has_names = at.has_fill && is_renamed(f, of->k);
+    at.args[at.n_args++] = has_names ? f->args[0] : f;
+    for (int i = 0, cut = 0; i < (has_names ? f->n_at : 0) + 1; i++) {
+        const bool is_cut = !cut && (!has_names || i == f->n_at || f->at[i] > of->k);
+        at.args[at.n_args++] = is_cut ? position : f->args[1 + i - cut];
+        at.at[at.n_at++] = is_cut ? of->k : f->at[i - cut];
+        cut |= is_cut;
+    }
     if (at.has_fill) at.args[at.n_args] = build_zero(out, f->dtype, like);
     return build_node(out, at);
 }

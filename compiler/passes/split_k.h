@@ -7,6 +7,7 @@
 enum {
     SLICE_STEP = 64, /* k of a slice is a multiple of it; of OUTER_STEP where k has other labels */
     OUTER_STEP = 16,
+    FINE_STEP = 8,   /* of equal slices of factors that are computed */
     LEAST_SLICE = 256, /* k of a slice, all labels together */
     TILE = 128,        /* rows and columns of the tiles that slices are counted by, */
     FEW_TILE = 16,     /* and columns of those of the skinny driver, */

@@ -8,7 +8,12 @@ kernel scaled(x: f32[M,K], s: f32[K], w: f32[N,K]) -> y: f32[M,N] { y = (x * s) 
 kernel gate(x: bf16[M,K], w: bf16[N,K], v: bf16[N,K]) -> y: f32[M,N] { y = (x @[K] w) * (x @[K] v) }
 kernel joined(x: f32[M,K], w: f32[K,N], b: f32[N]) -> y: f32[M,N] with { fuse: require } { y = relu(x @ w + b) }
 kernel outer(c: f32[B,P], w: f32[H,P,Q=P]) -> h: f32[B,H] with { fuse: require } { h = relu((c * c{P->Q}) @[P,Q] w) }
+kernel gram(x: f32[K,D]) -> c: f32[D,E=D] { c = sum[K](x * x{D->E}) }
+kernel gram_half(x: bf16[D,K]) -> c: f32[D,E=D] { c = sum[K](x * x{D->E}) }
 
+test gram { K=13001 D=40 init: integers(-2,2) tol: exact }
+test gram { K=13001 D=37 init: integers(-2,2) tol: exact }
+test gram_half { K=19001 D=24 init: integers(-2,2) tol: exact }
 test nk { M=20 K=50008 N=16 }
 test nk { M=20 K=50001 N=17 init: integers(-2,2) }
 test nk { M=3 K=30000 N=40 init: integers(-2,2) }

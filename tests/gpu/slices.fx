@@ -14,6 +14,13 @@ kernel bytes(x: i8[M=24,K=18001], w: i8[N=40,K]) -> y: i32[M,N] { y = x @[K] w }
 kernel gate(x: bf16[M=24,K=9001], w: bf16[N=40,K], v: bf16[N,K]) -> y: f32[M,N] { y = (x @[K] w) * (x @[K] v) }
 kernel even(x: f16[M,K=65536], w: f16[K,N=64]) -> y: f16[M,N] { y = x @ w }
 
+# one tensor twice, under other labels; what is computed in equal slices that end within blocks of k
+kernel gram(x: f32[K=3001,D=40]) -> c: f32[D,E=D] { c = sum[K](x * x{D->E}) }
+kernel gram_half(x: bf16[B=2,D=24,K=9001]) -> c: f32[B,D,E=D] { c = sum[K](x * x{D->E}) }
+kernel cov(x: f32[K=13000,D=24]) -> c: f32[D,E=D] { z = x - max[K](x); c = sum[K](z * z{D->E}) }
+kernel cov_half(x: bf16[K=13000,D=24]) -> c: f32[D,E=D] { z = bf16(x - 1); c = sum[K](z * z{D->E}) }
+kernel short_cut(x: f16[M=24,K=9000], s: f16[K], w: f16[K,N=40]) -> y: f32[M,N] { y = f16(x * s) @ w }
+
 # one launch: the slices, a barrier of the grid, and their sum with the epilogue; of a computed operand too
 kernel joined(x: f32[M=20,K=4096], w: f32[K,N=20], b: f32[N]) -> y: f32[M,N] with { fuse: require } { y = relu(x @ w + b) }
 kernel joined_half(x: bf16[M=20,K=50008], w: bf16[N=16,K], b: f32[N]) -> y: f32[M,N] with { kernels: 1 } { y = relu(x @[K] w + b) }
@@ -26,6 +33,11 @@ kernel both[S=3,I=64](a: bf16[M,K], b: bf16[K,N]) -> y: f32[M,N] { y = sum[S,I](
 kernel across[S=3](a: bf16[M,K], b: bf16[K,N], w: f32[I]) -> y: f32[I,M,N] { y = sum[S]((a[K: idx(S) * size(I) + idx(I)] ?? 0) * (b[K: idx(S) * size(I) + idx(I)] ?? 0)) + w }
 kernel within[I=64](a: bf16[M,K], b: bf16[K,N], w: f32[S]) -> y: f32[S,M,N] { y = sum[I]((a[K: idx(S) * size(I) + idx(I)] ?? 0) * (b[K: idx(S) * size(I) + idx(I)] ?? 0)) * w }
 
+test gram { init: integers(-2,2) tol: exact }
+test gram_half { init: integers(-2,2) tol: exact }
+test cov { init: integers(-2,2) tol: exact }
+test cov_half { init: integers(-2,2) tol: exact }
+test short_cut { init: integers(-1,1) tol: exact }
 test joined { init: integers(-2,2) tol: exact }
 test padded { init: integers(-2,2) tol: exact }
 test joined_half { init: integers(-1,1) }
