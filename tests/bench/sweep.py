@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Products of every shape beside cuBLAS: sweep.py [--seed FILE or NUMBER] [--take N/OF or FIRST:END] [--rounds N] [--lib SO], on a machine with a GPU, PyTorch and build/libfx.so.
+"""Products of every shape beside cuBLAS: sweep.py [--seed FILE or NUMBER] [--take N/OF or FIRST:END] [--shapes MxNxK,...] [--rounds N] [--lib SO], on a machine with a GPU, PyTorch and build/libfx.so.
 
 `gelu_tanh(x @ w + b)` of bf16, w stored (N, K), at the extents that the seed draws: 200 with M, N and K log-uniform in 1..8192, 60 with K up to 262144; every other one has its extents rounded up to multiples of 8 ("aligned"; else "odd").
 Nothing is tuned. Ours is timed with the extents compiled in and, as `free`, without; beside it are cuBLASLt's fused epilogue (torch._addmm_activation) and a product followed by kernels, eager. Integers are compared in every element first.
+Shapes are timed in an order drawn from the seed, so that a `--deadline` leaves out some of every kind; `--shapes` are others than the seed's.
 Graphs of launches over copies of the arguments, interleaved in random order, medians. The floor of a shape is the larger of its operations at 800 TFLOP/s and its bytes at 3 TB/s; a stratum is aligned or odd, its floor over or under 15 us.
 
 Output: a JSON line a shape; of every stratum the geometric mean and the least ratio (the best peer's time over ours), and what is under 0.8.
@@ -45,17 +46,18 @@ def floor_us(m, n, k):
     return max(2e6 * m * n * k / 800e12, 2e6 * (m * k + n * k + m * n) / 3e12)
 
 
-def kernels(lib, path, shape):
+def kernels(lib, path, shape, free):
     """Ours at a shape: with the extents compiled in, and without."""
     e = dict(zip("MNK", shape))
-    return {"ours": libfx.Kernel(libfx.Spec(lib, path, kernel="lin", defines=[f"{a}={v}" for a, v in e.items()]), "lin", e), "free": libfx.Kernel(libfx.Spec(lib, path, kernel="lin"), "lin", e)}
+    forms = {"ours": [f"{a}={v}" for a, v in e.items()]} | ({"free": []} if free else {})
+    return {form: libfx.Kernel(libfx.Spec(lib, path, kernel="lin", defines=d), "lin", e) for form, d in forms.items()}
 
 
-def warm(lib, path, shapes):
+def warm(lib, path, shapes, free):
     """Fills the disk cache."""
     context = libfx.Context(lib)
     for s in shapes:
-        for k in kernels(lib, path, s[:3]).values():
+        for k in kernels(lib, path, s[:3], free).values():
             try:
                 k.prepare(context)
             except libfx.Failure as e:
@@ -64,9 +66,7 @@ def warm(lib, path, shapes):
 
 def measured(torch, lib, context, path, shape, rounds, free):
     m, n, k, aligned = shape
-    ours = kernels(lib, path, shape[:3])
-    if not free:
-        ours.pop("free")
+    ours = kernels(lib, path, shape[:3], free)
     for x in ours.values():
         x.prepare(context)
     size = 2 * (m * k + n * k + m * n + n)
@@ -128,6 +128,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--seed", default=str(HERE / "sweep.seed"), help="a number, or a file with one")
     p.add_argument("--take", default="0/1", help="every so many-th shape, 0/4, or those from one to before another, 152:260")
+    p.add_argument("--shapes", help="these instead, as 256x256x65536,..")
     p.add_argument("--rounds", type=int, default=9)
     p.add_argument("--lib", default=str(libfx.ROOT / "build/libfx.so"))
     p.add_argument("--no-free", dest="free", action="store_false")
@@ -138,12 +139,17 @@ def main():
     seed = int(a.seed) if a.seed.isdigit() else int(pathlib.Path(a.seed).read_text().split()[0])
     numbers = [int(x) for x in a.take.replace("/", ":").split(":")]
     shapes = drawn(seed)[slice(numbers[0], numbers[1])] if ":" in a.take else drawn(seed)[numbers[0] :: numbers[1]]
+    if a.shapes:
+        shapes = [(*e, all(x % 8 == 0 for x in e)) for e in (tuple(int(x) for x in s.split("x")) for s in a.shapes.split(","))]
+    random.Random(seed).shuffle(shapes)
     lib, path = libfx.load(a.lib), pathlib.Path(tempfile.gettempdir()) / "fx_sweep.fx"
-    path.write_text(SPEC)
+    if not path.exists() or path.read_text() != SPEC:
+        path.write_text(SPEC)
     if a.warm:
         i, n = map(int, a.warm.split("/"))
-        return warm(lib, path, shapes[i::n])
-    for w in [subprocess.Popen([sys.executable, __file__, "--seed", str(seed), "--take", a.take, "--lib", a.lib, "--warm", f"{i}/{WORKERS}"]) for i in range(WORKERS)]:
+        return warm(lib, path, shapes[i::n], a.free)
+    given = ["--seed", str(seed), "--take", a.take, "--lib", a.lib, *(["--shapes", a.shapes] if a.shapes else []), *([] if a.free else ["--no-free"])]
+    for w in [subprocess.Popen([sys.executable, __file__, *given, "--warm", f"{i}/{WORKERS}"]) for i in range(WORKERS)]:
         w.wait()
     print(json.dumps(dict(seed=seed, shapes=len(shapes), compiled_s=round(time.time() - began, 1))), flush=True)
     import torch
