@@ -20,8 +20,10 @@
 /* Terms of a reduction; nodes of its unrolled form; elements of a window side by side with others; terms of what is
  * stored before its rows are reduced. */
 enum { MOST_TERMS = 96, MOST_NODES = 1024, NARROW = 4, LEAST_STORED = 9 };
-/* Of small products: terms, rows, columns, and how many they are. */
-enum { MOST_OF_SMALL = 16, FEW_ROWS = 4, MANY_COLUMNS = 32, MANY_BATCHES = 512 };
+/* Of small products: terms, rows, columns, or elements in all, and how many they are; terms of one within another, and
+ * rows and terms of a narrow one; elements along what makes that long. */
+enum { MOST_OF_SMALL = 16, FEW_ROWS = 4, MANY_COLUMNS = 32, FEW_ELEMENTS = 256, MANY_BATCHES = 512, MOST_WITHIN = 8,
+    MANY_OF_NARROW = 1 << 14 };
 /* Of convolutions by groups: how many there are, and channels of one. */
 enum { MANY_GROUPS = 8, FEW_CHANNELS = 16 };
 
@@ -31,6 +33,8 @@ struct unroller {
     bool *has_reduction; /* by node: it is made of one that stays */
     bool *is_met; /* by node, while one reduction is looked at */
     bool *is_reduced; /* by node: rows of what is made of it are reduced */
+    bool *is_within;  /* by node: a product of matrices is made of it, */
+    bool *is_chained; /* of rows of it that are reduced: a chain keeps both in one kernel */
 };
 
 static double magnitude(int64_t v) { return v < 0 ? -(double)v : (double)v; }
@@ -72,8 +76,10 @@ static int count_nodes(struct unroller *u, const struct node *n, const struct no
 }
 
 /* Whether n is a product of matrices so small that each of many is a few terms: gates times experts, element by element
- * of a batch. An engine's tile would be nearly empty. */
-static bool is_small_product(const struct graph *g, const struct node *n) {
+ * of a batch; matrices of 16 x 16; or a few terms for a few rows, f p f^T of matrices of 6 x 6. An engine's tile would
+ * be nearly empty. Not of what a chain has in one kernel, whose tiles are no fuller but whose products stay there. */
+static bool is_small_product(const struct unroller *u, const struct node *n) {
+    const struct graph *g = u->g;
     struct contraction c;
     double sides[2] = {1, 1}, batches = 1, terms = count_terms(g, n);
     if (!terms || terms > MOST_OF_SMALL || !as_contraction(n, &c) || !fx_is_float(n->dtype)) return false;
@@ -84,7 +90,12 @@ static bool is_small_product(const struct graph *g, const struct node *n) {
         else sides[has_b] *= extent < 0 ? INFINITY : (double)extent;
     }
     const double few = sides[0] < sides[1] ? sides[0] : sides[1], many = sides[0] < sides[1] ? sides[1] : sides[0];
-    return few <= FEW_ROWS && many >= MANY_COLUMNS && batches >= MANY_BATCHES && is_matrix_product(g, n);
+    const bool is_flat = few <= FEW_ROWS && many >= MANY_COLUMNS && batches >= MANY_BATCHES,
+               is_tiny = few * many <= FEW_ELEMENTS && batches >= MANY_BATCHES,
+               is_narrow = few <= MOST_WITHIN && terms <= MOST_WITHIN && many * batches >= MANY_OF_NARROW,
+               may_join = !u->is_chained[n->id] && !u->has_reduction[n->args[0]->id] &&
+                          (!u->is_within[n->id] || terms <= MOST_WITHIN);
+    return (is_flat || ((is_tiny || is_narrow) && may_join)) && is_matrix_product(g, n);
 }
 
 /* Whether access n is of overlapping windows, a label that the sum keeps running along what lies contiguous. */
@@ -120,7 +131,7 @@ static bool is_group_filter(const struct graph *g, const struct node *n) {
 static bool is_unrolled(struct unroller *u, const struct node *n) {
     struct contraction c;
     bool is_window = false;
-    if (n->kind == N_REDUCE && n->reduction == RED_SUM && is_small_product(u->g, n)) return true;
+    if (n->kind == N_REDUCE && n->reduction == RED_SUM && is_small_product(u, n)) return true;
     if (n->kind != N_REDUCE || n->reduction > RED_MIN || n->dtype == FX_BOOL || n->args[0]->dtype != n->dtype ||
         u->has_reduction[n->args[0]->id])
         return false;
@@ -153,6 +164,20 @@ static struct node *stored(const struct graph *g, struct graph *out, const struc
     return build_node(out, copy);
 }
 
+/* Marks what products of matrices are made of, by way of reduced rows or not. */
+static void find_within(struct unroller *u) {
+    const struct graph *g = u->g;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        const bool is_loop = n->kind == N_REDUCE || n->kind == N_SCAN,
+                   is_product = n->kind == N_REDUCE && is_matrix_product(g, n);
+        for (int a = 0; a < n->n_args; a++) {
+            u->is_within[n->args[a]->id] |= is_product || u->is_within[i];
+            u->is_chained[n->args[a]->id] |= u->is_chained[i] || (is_loop && !is_product && u->is_within[i]);
+        }
+    }
+}
+
 /* Marks what rows of are reduced, or scanned: not by windows that are unrolled or by matrix products. */
 static void find_reduced(struct unroller *u) {
     const struct graph *g = u->g;
@@ -182,9 +207,12 @@ struct graph *pass_unroll(const struct graph *g) {
         .is_unrolled = NEW_ARRAY(a, bool, g->n_nodes + 1),
         .has_reduction = NEW_ARRAY(a, bool, g->n_nodes + 1),
         .is_met = NEW_ARRAY(a, bool, g->n_nodes + 1),
-        .is_reduced = NEW_ARRAY(a, bool, g->n_nodes + 1)};
+        .is_reduced = NEW_ARRAY(a, bool, g->n_nodes + 1),
+        .is_within = NEW_ARRAY(a, bool, g->n_nodes + 1),
+        .is_chained = NEW_ARRAY(a, bool, g->n_nodes + 1)};
     bool is_changed = false;
     if (g->kernel->fuse == FUSE_NEVER) return (struct graph *)g;
+    find_within(&u);
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         u.is_unrolled[i] = is_unrolled(&u, n);

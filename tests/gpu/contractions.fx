@@ -1,6 +1,16 @@
 # Contractions of every dtype an engine has, in every storage order, at extents beside those of tiles and vectors; integers over their whole range, so that sums wrap.
 # `fxc test tests/gpu/contractions.fx` compares each with the oracle: integers bit by bit.
 kernel tf32_kk(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] with { precision: tf32 } { y = x @ w }
+# small products of which there are many: sums of terms in the pointwise driver
+kernel small(a: f32[B,M=16,K=16], b: f32[B,K,N=16]) -> y: f32[B,M,N] { y = a @ b }
+kernel small_half(a: bf16[B,M=5,K=7], b: bf16[B,N=9,K]) -> y: bf16[B,M,N] { y = a @[K] b }
+kernel narrow(x: f32[M=16500,K=6], w: f32[N=7,K]) -> y: f32[M,N] { y = relu(x @[K] w) }
+kernel twice(p: f32[N=6000,I=3,J=3], f: f32[A=3,I]) -> y: f32[N,A,C=A] { y = sum[I,J](p * f * f[A: idx(C), I: idx(J)]) }
+test small { B=512 init: integers(-3,3) tol: exact }
+test small_half { B=600 init: integers(-3,3) tol: exact }
+test narrow { init: integers(-3,3) tol: exact }
+test twice { init: integers(-3,3) tol: exact }
+
 test tf32_kk { M=129 N=65 K=127 }
 test tf32_kk { M=7 N=63 K=65 }
 test tf32_kk { M=128 N=192 K=256 }

@@ -14,3 +14,10 @@ kernel long[K=128](x: f32[T]) -> y: f32[T] { y = sum[K](x[T: idx(T) + idx(K)] ??
 kernel summed[K=3](x: f32[T,D]) -> y: f32[T] { y = max[K](sum[D](x)[T: idx(T) + idx(K)] ?? 0) }
 kernel conv(x: bf16[H,W,C], w: bf16[R=3,C,K]) -> y: bf16[H,W,K] { y = sum[R,C]((x[H: idx(H) + idx(R)] ?? 0) * w) }
 kernel apart_too[K=3](x: f32[T]) -> y: f32[T] with { fuse: never } { y = sum[K](x[T: idx(T) + idx(K)] ?? 0) }
+# Many products of small matrices, of a few terms a result; a product of products of 6 x 6. Not of more terms, of few of them, nor where a chain has the rows of one between two.
+kernel small(a: f32[B=4096,M=16,K=16], b: f32[B,K,N=16]) -> y: f32[B,M,N] { y = a @ b }
+kernel narrow(x: bf16[M=65536,K=8], w: bf16[N=8,K]) -> y: bf16[M,N] { y = x @[K] w }
+kernel twice(p: f32[N=8192,I=3,J=3], f: f32[A=3,I]) -> y: f32[N,A,C=A] { y = sum[I,J](p * f * f[A: idx(C), I: idx(J)]) }
+kernel deeper(a: f32[B=4096,M=16,K=32], b: f32[B,K,N=16]) -> y: f32[B,M,N] { y = a @ b }
+kernel fewer(a: f32[B=64,M=16,K=16], b: f32[B,K,N=16]) -> y: f32[B,M,N] { y = a @ b }
+kernel chained(q: bf16[H=4096,S=16,D=16], k: bf16[H,T=16,D], v: bf16[H,T,E=16]) -> o: bf16[H,S,E] { o = softmax[T](q @[D] k) @[T] v }
