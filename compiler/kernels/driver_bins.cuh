@@ -17,7 +17,6 @@ struct fx_bins_place {
   index batch, first_bin, first_col;  // where they begin
   index n_bins, n_cols;               // how many there are
   int part;                           // of the elements
-  bool is_tiled;                      // other blocks take the other bins
 
   static FX_DEVICE long long blocks(const PROBLEM &p) { return (long long)p.batches() * p.parts() * ((p.bins() + (TILE - 1)) / TILE) * ((p.cols() + (COLS - 1)) / COLS); }
   FX_DEVICE fx_bins_place(const PROBLEM &p, long long block) {
@@ -30,7 +29,6 @@ struct fx_bins_place {
     batch = (index)(block / p.parts());
     n_bins = p.bins() - first_bin < TILE ? p.bins() - first_bin : (index)TILE;
     n_cols = p.cols() - first_col < COLS ? p.cols() - first_col : (index)COLS;
-    is_tiled = tiles > 1;
   }
   // elements of a team: whole groups of 32
   FX_DEVICE void range(const PROBLEM &p, int team, index &begin, index &end) const {
