@@ -6,10 +6,12 @@
  * deadlock, schedules that disagree) or a result is not the oracle's. It has failed when it survives and is not on the
  * list, or is on it and was caught.
  *
- *   mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--so-far FILE] [--jobs N] [--all-variants] [--list] SPEC...
+ *   mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--so-far FILE] [--jobs N] [--all-variants]
+ *           [--list] SPEC...
  *     --of: only those whose name contains TEXT; --kernel: only its test blocks; --all-variants: also those that
  *     is_wanted() leaves out; --so-far: names of mutants that earlier pieces of the same run have caught, which are not
- *     tried again; what this one catches is added block by block
+ *     tried again; what this one catches is added block by block. A first line `# args: ...` of a spec adds options of
+ *     the command
  *
  * A name is `FILE ITEM | RULE | N | LINE`: the Nth that the rule makes of lines of this text in the item. In what the
  * emitter writes (`emitted KERNEL`) only what synchronises is left out, in all entries of the kernel alike. The rules:
@@ -56,6 +58,8 @@ enum {
     FEW_BLOCKS = 2,
     SM_COUNT = 5
 };
+
+#define DEVICE "emu:5,plain" /* SM_COUNT */
 
 enum fate {
     UNSEEN,
@@ -317,6 +321,24 @@ static void find_items(const char *file, const char *text) {
         while (items[i].n && items[i].text[items[i].n - 1] == '\n') items[i].n--;
 }
 
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+
+/* Marks the items that a text names, and those that these name. The grid's barrier stands in ptx.cuh for what every
+ * entry of phases calls. */
+static void reach(const char *text, const char *end, bool *reached) {
+    while (text < end) {
+        size_t n = strspn(text, letters);
+        if (n > 3 && !strncmp(text, "fx_", 3))
+            for (int i = 0; i < n_items; i++) {
+                if (reached[i] || strncmp(items[i].text + 3, text, n) != 0 || strchr(letters, items[i].text[3 + n]))
+                    continue;
+                reached[i] = true;
+                reach(items[i].text + 3 + n, items[i].text + items[i].n, reached);
+            }
+        text += n ? n : 1;
+    }
+}
+
 static const struct item *item_at(const char *line) {
     for (int i = 0; i < n_items; i++)
         if (!strncmp(line, items[i].text, items[i].n)) return &items[i];
@@ -451,6 +473,8 @@ static fx_status run(const struct job *job, const struct gpu *gpu, const struct 
     return FX_OK;
 }
 
+static bool is_left(int m) { return report->mutants[m - 1].fate != CAUGHT && strstr(report->mutants[m - 1].name, of); }
+
 struct alive { /* the variables of each compiled entry */
     int *mutant[MAX_MODULES];
     unsigned char *differs[MAX_MODULES];
@@ -523,8 +547,6 @@ static bool note_compiled(const char *source) {
     return is_any;
 }
 
-static bool is_left(int m) { return report->mutants[m - 1].fate != CAUGHT && strstr(report->mutants[m - 1].name, of); }
-
 /* All mutants that are left, on the arguments as they lie; false where the entry is wrong as it is. */
 static bool try_all(
     const struct job *job, const struct gpu *gpu, const struct expected *e, unsigned char *differs, const char *where) {
@@ -581,41 +603,81 @@ static void wait_for_one(void) {
             __atomic_add_fetch(&report->n_broken, 1, __ATOMIC_RELAXED);
 }
 
-/* Whether the entry's body has the word. */
-static bool has_word(const char *source, const char *entry, const char *word) {
+/* Where the entry's parameters and body begin, and end. */
+static const char *body_of(const char *source, const char *entry, const char **end) {
     char head[300];
     snprintf(head, sizeof head, "\n%s(", entry);
-    const char *at = strstr(source, head), *end = at ? strstr(at, "\n}") : NULL, *found = end ? strstr(at, word) : NULL;
-    if (!end) die("no such entry", entry);
+    const char *at = strstr(source, head);
+    *end = at ? strstr(at, "\n}") : NULL;
+    if (!*end) die("no such entry", entry);
+    return at + strlen(head);
+}
+
+/* Whether the entry's body has the word. */
+static bool has_word(const char *source, const char *entry, const char *word) {
+    const char *end, *found = strstr(body_of(source, entry, &end), word);
     return found && found < end;
+}
+
+/* Whether an item that the entry may come to has a mutant that is asked for and not caught, or the emitted text has. */
+static bool may_differ(const char *source, const char *entry, const char *kernel) {
+    bool reached[MAX_ITEMS] = {0};
+    char head[100];
+    const char *end, *at = body_of(source, entry, &end), *behind = strstr(source, "#endif  // FX_PTX");
+    reach(at, end, reached);
+    for (const char *s = behind; s && (s = strstr(s, "\nstruct ")); s++) /* problems: what drivers ask them for */
+        if (strncmp(s + 8, "fx_", 3) != 0 && (at = strstr(s, "\n}"))) reach(s, at, reached);
+    snprintf(head, sizeof head, "emitted %s |", kernel);
+    for (int m = 1; m <= report->n; m++) {
+        const char *name = report->mutants[m - 1].name, *item = strchr(name, ' ') + 1;
+        if (!is_left(m)) continue;
+        if (!strncmp(name, head, strlen(head)) || !strncmp(name, "ptx.cuh", 7)) return true;
+        for (int i = 0; i < n_items; i++)
+            if (reached[i] && !strncmp(items[i].name, item, strlen(items[i].name)) &&
+                item[strlen(items[i].name)] == ' ')
+                return true;
+    }
+    return false;
 }
 
 /* Whether the entry's drivers take any grid: all but those that compute the tile of their block alone. */
 static bool takes_any_grid(const char *source, const char *entry) {
-    return !has_word(source, entry, "fx_gemm<") && !has_word(source, entry, "fx_chain<");
+    return !has_word(source, entry, "fx_gemm<") && !has_word(source, entry, "fx_chain<") &&
+           !has_word(source, entry, "fx_skinny_early<");
 }
 
 struct choice { /* what an entry is run as */
     struct fx_kernel kernel;
+    struct fx_partition partition; /* the only one */
     struct fx_launch launches[FX_MAX_LAUNCHES];
     struct fx_variant variants[FX_MAX_LAUNCHES];
     struct fx_term grid[64]; /* of the launch in question, where it is limited */
 };
 
-/* Leaves launch i the variant v alone, the others what they would choose. False where one of them can choose none. */
-static bool choose_variants(const struct job *job, int i, int v, bool is_few, struct choice *c) {
+/* Leaves the kernel a partition alone, whichever its extents would take, launch i of it the variant v alone, the
+ * others what they would choose. False where one of them can choose none. */
+static bool choose_variants(
+    const struct job *job, const struct fx_partition *of_kernel, int i, int v, bool is_few, struct choice *c) {
     struct fx_env env = job_env(job);
     struct fx_kernel *kernel = &c->kernel;
     struct fx_launch *launches = c->launches;
     *kernel = *job->kernel;
     kernel->launches = launches;
+    kernel->n_launches = of_kernel->n_launches;
+    if (kernel->n_partitions) {
+        c->partition = *of_kernel;
+        c->partition.first_launch = 0;
+        kernel->partitions = &c->partition;
+        kernel->n_partitions = 1;
+    }
     for (int l = 0; l < kernel->n_launches; l++) {
-        int chosen = l == i ? v : fx_choose_variant(&job->kernel->launches[l], &env);
+        const struct fx_launch *from = &job->kernel->launches[of_kernel->first_launch + l];
+        int chosen = l == i ? v : fx_choose_variant(from, &env);
         if (chosen < 0) return false;
-        launches[l] = job->kernel->launches[l];
+        launches[l] = *from;
         launches[l].variants = &c->variants[l];
         launches[l].n_variants = 1;
-        c->variants[l] = job->kernel->launches[l].variants[chosen];
+        c->variants[l] = from->variants[chosen];
     }
     if (!is_few) return true;
     const struct fx_expr *grid = &c->variants[i].grid;
@@ -630,14 +692,17 @@ static bool choose_variants(const struct job *job, int i, int v, bool is_few, st
     return true;
 }
 
-static void start_entry(struct job *job, const struct expected *e, int i, int v, bool is_few) {
+static void start_entry(struct job *job, const struct fx_partition *partition, const struct expected *e, int i, int v,
+    bool is_few) {
     static struct choice c;
     char where[200];
-    bool is_any = !is_watched;
-    if (!choose_variants(job, i, v, is_few, &c)) return;
+    bool is_any = false;
+    if (!choose_variants(job, partition, i, v, is_few, &c)) return;
     if (n_entries == MAX_ENTRIES) die("too many entries", c.variants[i].entry);
     unsigned char *differs = report->differs[n_entries++];
-    for (int m = 1; m <= report->n && !is_any; m++) is_any = differs[m] && is_left(m);
+    for (int m = 1; m <= report->n && is_watched && !is_any; m++) is_any = differs[m] && is_left(m);
+    for (int l = 0; l < c.kernel.n_launches && !is_watched && !is_any; l++)
+        is_any = may_differ(fx_get_plan(job->compilation)->source, c.variants[l].entry, c.kernel.name);
     if (!is_any) return;
     snprintf(where, sizeof where, "line %d, %s%s%s", job->request->block->line, c.variants[i].entry,
         is_few ? ", two blocks" : "", is_watched ? ", watched" : "");
@@ -670,20 +735,38 @@ static int64_t shared_bytes(const struct job *job, const struct fx_variant *v) {
     return n;
 }
 
+/* What the entry's body calls, without template arguments that are no templates: drivers, engines, and whether a driver
+ * takes vectors. */
+static void signature_of(const char *source, const char *entry, char *to, size_t room) {
+    const char *end;
+    size_t n = 0;
+    for (const char *at = body_of(source, entry, &end); at < end;) {
+        size_t word = strspn(at, letters);
+        if (word > 3 && !strncmp(at, "fx_", 3) && at[word] == '<' && n + word + 2 < room)
+            memcpy(to + n, at, word), n += word, to[n++] = ' ';
+        at += word ? word : 1;
+    }
+    to[n++] = has_word(source, entry, ", true>(") ? '+' : '-';
+    to[n] = 0;
+}
+
 /* Whether v runs: the one that is chosen; all of a kernel of one launch without a contraction; of others the smallest
- * of those that want vectors and of those that do not. */
+ * of those that call the same drivers and engines, with vectors and without. */
 static bool is_wanted(const struct job *job, const struct fx_launch *l, int v) {
     struct fx_env env = job_env(job);
     const struct fx_variant *of_v = &l->variants[v];
     const char *source = fx_get_plan(job->compilation)->source;
+    char signature[500], other[500];
     if (!holds(job, of_v)) return false;
     bool is_alone = job->kernel->n_launches == 1 && !has_word(source, of_v->entry, "fx_gemm") &&
                     !has_word(source, of_v->entry, "fx_chain");
     if (takes_all || is_alone || v == fx_choose_variant(l, &env)) return true;
+    signature_of(source, of_v->entry, signature, sizeof signature);
     for (int w = 0; w < l->n_variants; w++) {
         const struct fx_variant *of_w = &l->variants[w];
-        if (!holds(job, of_w) || has_word(source, of_v->entry, ", true>(") != has_word(source, of_w->entry, ", true>("))
-            continue;
+        if (!holds(job, of_w)) continue;
+        signature_of(source, of_w->entry, other, sizeof other);
+        if (strcmp(signature, other) != 0) continue;
         if (shared_bytes(job, of_w) < shared_bytes(job, of_v) ||
             (w < v && shared_bytes(job, of_w) == shared_bytes(job, of_v)))
             return false;
@@ -691,7 +774,22 @@ static bool is_wanted(const struct job *job, const struct fx_launch *l, int v) {
     return true;
 }
 
-/* A test block: every variant that its shape allows, and, where the driver takes any grid, once more with few blocks,
+static void run_partition(struct job *job, int number, const struct expected *e) {
+    const struct fx_kernel *kernel = job->kernel; /* the plan's, whatever a process makes of its own */
+    const struct fx_partition p = fx_get_partition(kernel, number);
+    struct fx_env env = job_env(job);
+    for (int i = 0; i < p.n_launches; i++) {
+        const struct fx_launch *l = &kernel->launches[p.first_launch + i];
+        const int chosen = fx_choose_variant(l, &env);
+        for (int v = 0; v < l->n_variants; v++) {
+            if (!is_wanted(job, l, v)) continue;
+            if (i == 0 || v != chosen) start_entry(job, &p, e, i, v, false);
+            if (v == chosen) start_entry(job, &p, e, i, v, true);
+        }
+    }
+}
+
+/* A test block: of every partition every variant that its shape allows, and, where the driver takes any grid, once more with few blocks,
  * which go round. */
 static fx_status run_block(struct request *request, const struct machine *machine, void *list_only) {
     struct job job;
@@ -704,14 +802,7 @@ static fx_status run_block(struct request *request, const struct machine *machin
     plan->source_len = strlen(plan->source);
     bool is_asked = note_compiled(plan->source);
     if (is_asked && !*(bool *)list_only && (status = expect_all(&job, &e)) == FX_OK) {
-        struct fx_env env = job_env(&job);
-        for (int l = 0; l < job.kernel->n_launches; l++)
-            for (int v = 0; v < job.kernel->launches[l].n_variants; v++)
-                if (is_wanted(&job, &job.kernel->launches[l], v)) {
-                    if (l == 0 || v != fx_choose_variant(&job.kernel->launches[l], &env))
-                        start_entry(&job, e, l, v, false);
-                    if (v == fx_choose_variant(&job.kernel->launches[l], &env)) start_entry(&job, e, l, v, true);
-                }
+        for (int p = 0; p < fx_partition_count(job.kernel); p++) run_partition(&job, p, e);
     }
     fprintf(stderr, "line %d, %s: %ld entries, %ld runs so far\n", request->block->line, job.kernel->name,
         report->n_entries, report->n_runs);
@@ -778,26 +869,43 @@ static int judge(double seconds) {
     return n_failed != 0 || n_passed == 0;
 }
 
-static void run_specs(const struct command *cmd, const struct machine *machine, bool *is_list) {
+/* The options of a spec's first line, split; how many. */
+static int read_options(const char *path, char line[1000], char **options, int most) {
+    static const char mark[] = "# args: ";
+    FILE *f = fopen(path, "r");
+    int n = 0;
+    if (!f) die("cannot read", path);
+    if (fgets(line, 1000, f) && !strncmp(line, mark, strlen(mark)))
+        for (char *at = strtok(line + strlen(mark), " \n"); at && n < most; at = strtok(NULL, " \n")) options[n++] = at;
+    fclose(f);
+    return n;
+}
+
+static void run_specs(char **paths, int n_paths, const struct machine *machine, bool *is_list) {
     int n_blocks = 0;
     n_entries = 0;
-    for (int i = 0; i < cmd->n_operands; i++) {
+    for (int i = 0; i < n_paths; i++) {
+        char *arguments[64] = {"fxc", "test", "--device=" DEVICE}, line[1000]; /* what the command would be given */
+        struct command cmd;
         struct spec spec = {0};
-        if (spec_read(cmd->operands[i], &spec) != FX_OK ||
-            act_on_blocks(cmd, &spec, machine, false, &n_blocks, run_block, is_list) != FX_OK)
-            die("cannot run", cmd->operands[i]);
+        int n = 3 + read_options(paths[i], line, arguments + 3, 60);
+        arguments[n++] = paths[i];
+        if (command_parse(n, arguments, &cmd) != FX_OK || spec_read(paths[i], &spec) != FX_OK ||
+            act_on_blocks(&cmd, &spec, machine, false, &n_blocks, run_block, is_list) != FX_OK)
+            die("cannot run", paths[i]);
         while (n_running > 0) wait_for_one();
         write_so_far();
         spec_release(&spec);
+        command_release(&cmd);
     }
 }
 
 int main(int argc, char **argv) {
-    char *arguments[64] = {"fxc", "test", "--device=emu:5,plain"}; /* what the command would be given */
+    char *arguments[] = {"fxc", "test", "--device=" DEVICE};
     const char *survivors = NULL;
     struct command cmd;
     struct machine machine;
-    int n_arguments = 3;
+    int n_paths = 0;
     bool is_list = false;
     for (int i = 1; i < argc; i++) {
         bool has_more = i + 1 < argc;
@@ -808,7 +916,7 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--jobs") && has_more) n_jobs = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--list")) is_list = true;
         else if (!strcmp(argv[i], "--all-variants")) takes_all = true;
-        else if (argv[i][0] != '-' && n_arguments < 60) arguments[n_arguments++] = argv[i];
+        else if (argv[i][0] != '-') argv[n_paths++] = argv[i];
         else
             return fprintf(stderr,
                        "usage: mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--so-far FILE] [--jobs N] [--all-variants] [--list] SPEC...\n"),
@@ -828,15 +936,15 @@ int main(int argc, char **argv) {
     }
     free(unused.at);
     if (survivors) read_list(survivors);
-    if (command_parse(n_arguments, arguments, &cmd) != FX_OK) return 2;
+    if (command_parse(3, arguments, &cmd) != FX_OK) return 2;
     machine_open(&cmd, &machine);
     if (!machine.context) die("no emulator", machine.no_gpu);
-    run_specs(&cmd, &machine, &is_list);
+    run_specs(argv, n_paths, &machine, &is_list);
     fprintf(stderr, "all specs: %ld runs, %.0f s\n", report->n_runs, now() - start);
     is_watched = true;
     if (fx_emulate(&(struct fx_emulation){.sm_count = SM_COUNT, .is_watched = true}) != FX_OK)
         die("no emulator", "watched");
-    if (!is_list) run_specs(&cmd, &machine, &is_list);
+    if (!is_list) run_specs(argv, n_paths, &machine, &is_list);
     for (int i = 0; is_list && i < report->n; i++) printf("%s\n", report->mutants[i].name);
     return is_list ? 0 : judge(now() - start);
 }

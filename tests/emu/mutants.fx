@@ -70,6 +70,12 @@ test partial { M=200 K=72 N=72 init: integers(-2,2) }
 test partial { M=195 K=33 N=67 init: integers(-2,2) }
 test partial { M=128 K=64 N=128 init: integers(-2,2) }
 test partial { M=64 K=64 N=64 init: integers(-2,2) }
+kernel partial_columns(x: f16[M,K], w: f16[K,N], b: f32[N], g: f32[M,N]) -> (y: f32[M,N], r: f32[M], c: f32[N]) {
+  y = x @ w + b + g
+  r = sum[N](y)
+  c = sum[M](y)
+}
+test partial_columns { M=72 K=40 N=72 init: integers(-2,2) }
 kernel shared(x: f16[M,K], w: f16[K,N], g: f32[M,N]) -> (y: f32[M,N], r: f32[M]) {
   h = (x @ w + g){N->(G,C=32)}
   e = h * 2 - max[C](h)
@@ -182,3 +188,5 @@ test band { S=65 T=200 D=40 N=72 }
 kernel first(x: f32[B,T]) -> y: f32[B,T] { y = where(idx(T) == argmax[T](x), x, 0) }
 test first { B=3 T=300 init: ones }
 test first { B=3 T=300 init: integers(0,1) }
+test first { B=3 T=40 init: ones }
+test first { B=3 T=37 init: ones }
