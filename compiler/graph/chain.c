@@ -1,8 +1,8 @@
-/* Finds chains in the graph: contractions, pointwise work and reductions of rows over them, a contraction that reads
- * that.
+/* Finds chains in the graph: contractions, pointwise work and reductions of rows over them, and a contraction that
+ * reads the result.
  *
- * In: the last contraction. Out: the first contractions, the intermediate, the reductions of the intermediate's
- * rows. */
+ * In: the last contraction. Out: the first contractions, the intermediate, the reductions of the intermediate's rows.
+ */
 #include "graph/chain.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
-/* What depends on `const` parameters alone, so that it may be computed once and kept for all launches.
+/* Values that depend on `const` parameters alone, so that they may be computed once and kept for all launches.
  *
- * In: a graph; a partition of it. Out: which nodes are constants, which groups compute nothing else. A constant is
- * computed from at least one `const` parameter, from numbers, from indices and extents, and from nothing else; all its
- * labels, and those summed over, have extents that `const` parameters or the spec fix: whatever else a later launch
- * brings, it is the same. */
+ * In: a graph; a partition of it. Out: the nodes that are constants, and the groups that compute nothing else. A
+ * constant is computed from at least one `const` parameter, from numbers, from indices and extents, and from nothing
+ * else. The extents of all its labels, and of those summed over, are fixed by `const` parameters or the spec. So it is
+ * the same whatever else a later launch brings. */
 #include "graph/ir.h"
 
 /* By label: whether its extent is known from `const` parameters and the spec. */

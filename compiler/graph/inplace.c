@@ -1,9 +1,10 @@
-/* Parameters written in place: whether a group may overwrite what a parameter held.
+/* Parameters written in place: whether a group may overwrite the old contents of a parameter.
  *
- * In: a partition with its groups in order. Out: what each group reads of the old contents, and why a store must go
- * through the workspace. A group may store to the parameter where it reads each element only in the thread that then
- * writes it, and no later group reads any. Drivers give every element of a group's space, and every element of a row,
- * to one thread, which reads what lies there before it stores; a row's values are read by all threads of the row. */
+ * In: a partition with its groups in order. Out: the reads of the old contents by each group, and the reason if a store
+ * must go through the workspace. A group may store to the parameter if it reads each element only in the thread that
+ * then writes it, and no later group reads any. Drivers give every element of a group's space, and every element of a
+ * row, to one thread, which reads the old element before it stores. The values of a row are read by all threads of the
+ * row. */
 #include "graph/ir.h"
 
 /* Where a node is computed: at an element of the group's space, at a row of it (the results of a row program), or where

@@ -1,4 +1,4 @@
-/* The graph as text, one line a node: `%4 = sum[K] %3 : f32[M,N]  # line 2`. Stable, for people and goldens. */
+/* The graph as text, one line per node: `%4 = sum[K] %3 : f32[M,N]  # line 2`. Stable, for people and goldens. */
 #include <string.h>
 
 #include "graph/ir.h"

@@ -1,4 +1,4 @@
-/* Checks what holds of every graph between two passes; called after each of them. */
+/* Checks the properties that every graph has between two passes; called after each of them. */
 #include <stdio.h>
 #include <string.h>
 

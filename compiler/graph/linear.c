@@ -1,4 +1,4 @@
-/* In: an integer node. Out: it as a sum of running indices, each times a number, and a number. */
+/* In: an integer node. Out: the node as a sum of running indices, each times a number, and a number. */
 #include "graph/linear.h"
 
 static bool add_term(struct linear *l, int axis, int64_t factor) {

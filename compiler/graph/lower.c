@@ -1,5 +1,5 @@
-/* The checked tree as a graph: one node a value, axes as sets, outputs as a list. Storage order, which matters only to
- * parameters, stays with them. */
+/* Turns the checked tree into a graph: one node per value, axes as sets, outputs as a list. Storage order matters only
+ * to parameters, and stays with them. */
 #include <math.h>
 #include <string.h>
 

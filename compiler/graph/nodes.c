@@ -1,5 +1,5 @@
-/* Questions about nodes and groups that passes, fuse and schedule all ask, and how a pass builds the graph that it
- * returns. */
+/* Queries about nodes and groups that passes, fuse and schedule share, and functions with which a pass builds the graph
+ * that it returns. */
 #include <math.h>
 #include <string.h>
 

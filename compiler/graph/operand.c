@@ -1,8 +1,8 @@
-/* Where the factors of a contraction lie: tensors, or parts of them, with a stride for every label.
+/* The memory layout of a contraction's factors: tensors, or parts of them, with a stride for every label.
  *
  * In: a factor's node, or a tensor. Out: strides and an offset as polynomials over extents, and over the strides that
- * the launch gives of a strided tensor; nothing where a position is not linear in running indices, has a value outside,
- * or is read from data. Invariant: position by position inside the tensor, as the checker has shown of every access. */
+ * the launch gives for a strided tensor; nothing if a position is not linear in running indices, has a value outside,
+ * or is read from data. Invariant: every position is inside the tensor, as the checker has proved for every access. */
 #include <math.h>
 
 #include "graph/operand.h"

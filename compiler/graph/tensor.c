@@ -1,4 +1,4 @@
-/* Parameters and buffers as memory: what a group stores to, and what it loads.
+/* Parameters and buffers as memory: the stores and loads of a group.
  *
  * In: a graph, its partition. Out: tensors, the loads and the footprint of a group, sizes at the nominal extents. */
 #include "graph/linear.h"

@@ -1,5 +1,5 @@
-/* The bound of eval.h, operation by operation: how far a right implementation may be from what the oracle gives. Floats
- * and reductions stand in eval_bound.c and eval_total.c, integers in eval_integer.c. */
+/* The bound of eval.h, operation by operation: how far right implementations may be from the oracle's value. Floats and
+ * reductions are in eval_bound.c and eval_total.c, integers in eval_integer.c. */
 #ifndef FX_EVAL_BOUND_H
 #define FX_EVAL_BOUND_H
 

@@ -1,6 +1,6 @@
-/* The bound over integers: exact in their type, wrap-around included, as long as every operand is; an error comes only
- * from a float that was cast, travels as a distance and opens the value where it may wrap. Input: values and operands;
- * output: see eval_bound.h. */
+/* The bound over integers. They are exact in their type, wrap-around included, as long as every operand is. An error
+ * comes only from a float that was cast. It propagates as a distance, and opens the value where the value may wrap.
+ * Input: values and operands; output: see eval_bound.h. */
 #include "oracle/eval_bound.h"
 
 int64_t integer_least(enum fx_dtype t) {

@@ -1,9 +1,9 @@
-/* What the oracle computes where. Input: a checked kernel and its extents; output: which values are stored, and the
- * bodies that compute them.
+/* Decides what the oracle computes and where. Input: a checked kernel and its extents; output: the values that are
+ * stored, and the bodies that compute them.
  *
- * A value that several elements of its readers share (it lacks an axis of theirs), that several readers share, that is
- * read at other positions than its own or that runs along an axis is stored; everything else is evaluated where it is
- * read. Invariant: what a body evaluates in place has the axes the body runs over, or is inline. */
+ * A value is stored if several elements of its readers share it (it lacks an axis of theirs), if several readers share
+ * it, if it is read at other positions than its own, or if it runs along an axis. Every other value is evaluated where
+ * it is read. Invariant: a value that a body evaluates in place has the axes the body runs over, or is inline. */
 #include "oracle/eval_internal.h"
 
 /* ---- what a value is ---- */

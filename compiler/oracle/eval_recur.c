@@ -1,6 +1,6 @@
 /* The recurrence h = a h + b with its bound, element by element: the rules stated in eval.h. Input: lines of a and b;
- * output: h so far. Implementations may join runs of elements in any way: of a run they form the product of its a's,
- * and what it gives from 0. */
+ * output: h so far. Implementations may join runs of elements in any way: they form the product of a run's a's, and its
+ * result from 0. */
 #include "oracle/eval_bound.h"
 
 struct recurrence recurrence_of_nothing(enum fx_dtype dtype) {

@@ -1,4 +1,4 @@
-/* Where the oracle's elements are: layouts, and sets of the elements of a value with what they are. Input: axes and
+/* Storage of the oracle's elements: layouts, and sets of elements of a value with their contents. Input: axes and
  * extents; output: offsets, cells. */
 #include "oracle/eval_internal.h"
 

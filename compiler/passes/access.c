@@ -1,10 +1,10 @@
-/* Brings accesses to the leaves, and drops those that read everything where it stands.
+/* Moves accesses to the leaves, and removes those that read every element at its own position.
  *
- * An access of something pointwise is that thing over accesses; an access of an access is one at composed positions;
- * below a reduction or a running sum an access goes when it is the only reader and reads no element twice. Positions
- * are brought into normal form (affine.c). Only leaves, running indices, extents, numbers and pointwise ops are ever
- * computed twice. Measure: the number of (access, node it reads through) pairs, then the number of ops in positions;
- * each rule lowers it. */
+ * An access of a pointwise value becomes that value over accesses. An access of an access becomes one access at
+ * composed positions. An access moves below a reduction or a running sum if it is the only reader and reads no element
+ * twice. Positions are brought into normal form (affine.c). Only leaves, running indices, extents, numbers and
+ * pointwise ops are ever computed twice. Measure: the number of (access, node it reads through) pairs, then the number
+ * of ops in positions; each rule lowers it. */
 #include <string.h>
 
 #include "passes/affine.h"

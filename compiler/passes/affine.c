@@ -1,9 +1,9 @@
 /* Positions as polynomials: normal form, floor division, ranges.
  *
- * Sums and products of i64 wrap; polynomials over them do not, and their coefficients wrap when they become nodes
- * again: those steps are exact. Division and ranges assume that no position overflows: each term of what is divided is
- * below the number of elements that its indices run over, and a kernel of 2^62 elements runs nowhere (extents are at
- * most 2^40, tensors of 2^48 elements). Coefficients are kept below 2^20 there. */
+ * Sums and products of i64 wrap. Polynomials over them do not; their coefficients wrap when they become nodes again, so
+ * these steps are exact. Division and ranges assume that no position overflows: each term of the dividend is below the
+ * number of elements that its indices run over, and no kernel has 2^62 elements (extents are at most 2^40, tensors have
+ * at most 2^48 elements). Coefficients are kept below 2^20 there. */
 #include "passes/affine.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* Moves reductions past what is constant along them, by a table of guarded rules.
  *
- * In: a graph; which rules run (graph.skip, graph.with). Out: a graph whose values differ from the first's by no more
- * than the rules that were applied state, and the list of those (graph.applied). A rule rewrites only nodes that
- * nothing else reads, so that no reduction is ever computed twice, and only where at most one percent more flops
- * follow, at fixed or nominal extents. Measure: for each rule a count that it lowers (algebra_rules); a sweep that
- * applies none ends the pass. */
+ * In: a graph; the rules that run (graph.skip, graph.with). Out: a graph whose values differ from those of the input by
+ * no more than the applied rules state, and the list of these rules (graph.applied). A rule rewrites only nodes that
+ * nothing else reads, so that no reduction is computed twice, and only if at most one percent more flops follow, at
+ * fixed or nominal extents. Measure: for each rule a count that it lowers (algebra_rules). A sweep that applies no rule
+ * ends the pass. */
 #include <math.h>
 #include <string.h>
 

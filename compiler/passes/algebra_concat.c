@@ -1,7 +1,7 @@
 /* The rule k_concat: two contractions that are added become one, over an axis as long as both of theirs.
  *
- * In: a tree of additions. Out: the same with one contraction for two of its operands. Its factors read theirs end to
- * end along a new axis, with which the graph gets a kernel of its own. */
+ * In: a tree of additions. Out: the same with one contraction instead of two of its operands. The factors of that
+ * contraction read the two factors end to end along a new axis, for which the graph gets a copy of the kernel. */
 #include <string.h>
 
 #include "passes/algebra.h"

@@ -1,4 +1,4 @@
-/* Nodes from their operands. Folding of constants stands here, so that every pass folds alike. */
+/* Makes nodes from their operands. It folds constants, so that every pass folds in the same way. */
 #include "passes/build.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Brings every node into one form, by named rules. Each rule keeps the node's dtype and axes, never duplicates a
- * reduction, and reduces (depth of the node counted in ops, casts and sizes; subtractions and divisions; operands out
- * of order; operands), so the rewriting ends. All are identities of the arithmetic: of floats to the bit, of integers
- * as they wrap. */
+ * reduction, and lowers (depth of the node counted in ops, casts and sizes; subtractions and divisions; operands out of
+ * order; operands), so the rewriting ends. All rules are identities of the arithmetic: of floats to the bit, of
+ * integers with wrap-around. */
 #include <math.h>
 
 #include "passes/build.h"

@@ -1,8 +1,8 @@
-/* What the epilogue of a matrix product can compute, and what reads the product otherwise: for passes that change what
- * epilogues do.
+/* For passes that change what epilogues do: the part of a graph that the epilogue of a matrix product can compute, and
+ * the other readers of the product.
  *
- * In: a graph. Out: for a product at hand, which nodes are elements of its epilogue, and whether all that is made of it
- * is such, or reduces such. */
+ * In: a graph. Out: for a given product, the nodes that are elements of its epilogue, and whether everything computed
+ * from it is such an element or reduces such elements. */
 #include "passes/epilogue.h"
 
 #include "passes/build.h"

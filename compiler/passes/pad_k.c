@@ -1,11 +1,11 @@
-/* Factors that no tensor map can describe, repacked: rows whose length is no multiple of 16 bytes.
+/* Repacks factors that no tensor map can describe: rows whose length is no multiple of 16 bytes.
  *
- * In: a graph. Out: one in which sum[K](a * b), a and b floats of 16 bits in memory, or f32 that is multiplied in
- * parts of 16 bits, has become sum[P]((a[K: P] ?? 0) * (b[K: P] ?? 0)), P a new label of the kernel whose extent is
- * the next multiple of 8, or of slices of k that split_k cuts, where a row of a or b is no multiple of 8 elements,
- * nor, of 16 bits, K, and the product is large enough, or has so few tiles and so long a k, to pay for two copies. The
- * factors are then computed, and stored ahead of the product with P contiguous where that is predicted to be faster.
- * What is added is 0 times 0. Extents have to be fixed, and k is one label. */
+ * In: a graph. Out: one in which sum[K](a * b) has become sum[P]((a[K: P] ?? 0) * (b[K: P] ?? 0)). a and b are floats
+ * of 16 bits in memory, or f32 that is multiplied in parts of 16 bits. P is a new label of the kernel whose extent is
+ * the next multiple of 8, or of slices of k that split_k cuts. This is done if a row of a or b is no multiple of 8
+ * elements, and for 16 bits neither is K, and if the product is large enough, or has so few tiles and so long a k, that
+ * it pays for two copies. The factors are then computed ones, and are stored before the product with P contiguous if
+ * that is predicted to be faster. The added terms are 0 times 0. Extents are fixed, and k is one label. */
 #include <string.h>
 
 #include "graph/operand.h"

@@ -1,14 +1,14 @@
-/* Takes reductions of a matrix product's result apart: runs of PARTIAL_RUN elements, which the product's epilogue
- * reduces tile by tile, then what the runs gave.
+/* Divides reductions of a matrix product's result: runs of PARTIAL_RUN elements, which the product's epilogue reduces
+ * tile by tile, then a reduction of the results of the runs.
  *
  * In: a graph. Out: one in which red[N](f) has become red[P](red[I](f[N: PARTIAL_RUN * P + I] ?? start)), P and I new
- * labels of the kernel, for each reduction of an f that is pointwise over the result of a product, along all labels of
- * one factor alone or of both. Along each side there must be one label of more than one element, so that a run is a
- * part of a tile. Likewise, with runs of other lengths, of an f over the elements of rows that a row program walks over
- * anyway, along labels of rows. Of products it is done where nothing else needs that result whole, whose elements are then not read again; else
- * where a row program would read it once more than without this reduction: of both sides at once, and of more elements
- * than its registers hold. Terms are added in another order, as in any sum. Not where `fuse: never` wants every
- * contraction by itself. */
+ * labels of the kernel. f is pointwise over the result of a product, and the reduction is along all labels of one
+ * factor alone or of both. Along each side there must be one label of more than one element, so that a run is a part of
+ * a tile. Reductions along labels of rows, of an f over the elements of rows that a row program reads anyway, are
+ * divided too, with runs of other lengths. For products it is done if nothing else needs the whole result, whose
+ * elements are then not read again; otherwise if a row program would read it once more than without this reduction:
+ * over both sides at once, or over more elements than its registers hold. Terms are added in another order, as in any
+ * sum. Not with `fuse: never`, which wants every contraction by itself. */
 #include <string.h>
 
 #include "passes/build.h"

@@ -1,11 +1,11 @@
-/* Products of f8 whose sums over blocks of k are scaled and then added up, as one contraction of scaled factors: what
- * multiplies the sums of a block goes to the factor whose labels it has. The mainloop of sm_90a then adds the blocks up
- * itself, and no block's sums go through memory.
+/* Turns sums over blocks of k of f8 products, which are scaled and then added, into one contraction of scaled factors.
+ * Each scale goes to the factor whose labels it has. The mainloop of sm_90a then adds the blocks itself, and no sums of
+ * a block go through memory.
  *
  * In: a graph. Out: one in which sum[G](sum[R](a * b) * s * t), s having no label of b alone and t none of a alone, has
- * become sum[G,R]((a * s) * (b * t)), where a and b are f8 tensors with R contiguous, R is whole blocks of a mainloop,
- * and the sums of products of f8 may keep fewer bits (language.md, "Accumulation"). may_scale says that the inner sums
- * were over the labels which no scale has, and may still be found so. Only products that nothing else reads are
+ * become sum[G,R]((a * s) * (b * t)). a and b are f8 tensors with R contiguous, R is whole blocks of a mainloop, and
+ * sums of products of f8 are allowed to keep fewer bits (language.md, "Accumulation"). may_scale records that the inner
+ * sums were over the labels that no scale has, and may still be computed so. Only products that nothing else reads are
  * rewritten. */
 #include "graph/operand.h"
 #include "passes/build.h"

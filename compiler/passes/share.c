@@ -1,13 +1,13 @@
-/* Reductions over short runs of a matrix product's columns stay in its epilogue: the elements of a run share the
+/* Keeps reductions over short runs of a matrix product's columns in its epilogue: the elements of a run share the
  * result.
  *
- * In: a graph. Out: one in which red[C](f) has become N_SHARE, and with it every element that is made of it, for each
- * reduction of an f that is pointwise over the result of a product, along runs of S elements, S a power of two up to
- * PARTIAL_RUN, which lie within a tile. The runs are a label C of the product with the fixed extent S, or parts of a
- * label N, f being read at S * idx(G) + idx(C), and what is made of them at idx(N) // S and idx(N) % S. Then no element
- * needs to be in memory for what its run has in common: a norm over groups of columns. It is done where all that reads
- * the product can follow it: elements of the epilogue, and what that reduces. Terms are added in another order, as in
- * any sum. Not where `fuse: never` wants every contraction by itself, nor of what a chain computes. */
+ * In: a graph. Out: one in which red[C](f), and with it every element that is computed from it, has become N_SHARE. f
+ * is pointwise over the result of a product, and the runs have S elements, S a power of two up to PARTIAL_RUN, and lie
+ * within a tile. The runs are a label C of the product with the fixed extent S, or parts of a label N: f is read at S *
+ * idx(G) + idx(C), and the results at idx(N) // S and idx(N) % S. No element then needs to be in memory for a value
+ * that its run shares: a norm over groups of columns. This is done if all readers of the product can follow it:
+ * elements of the epilogue, and reductions of these. Terms are added in another order, as in any sum. Not with `fuse:
+ * never`, which wants every contraction by itself, nor for values that a chain computes. */
 #include "passes/build.h"
 #include "graph/chain.h"
 #include "passes/epilogue.h"

@@ -1,11 +1,12 @@
-/* Windows of what is computed, stored before they are read: a filter over an activation.
+/* Stores computed values before they are read at windows: a filter over an activation.
  *
- * In: a graph. Out: one in which sum[K](a * b), a an access at windows of something computed and b a 16-bit tensor in
- * memory, reads a copy of it in that dtype, a cast with a storage order in which a label of k that windows read whole
- * stands last; likewise of an image that is scaled up, and of a filter, which is no matrix product, in the order in
- * which an input that it is made of lies. Without it each element would be computed anew for every window that it lies
- * in. What is rounded so has to be licensed as the spec writes the product. The copy is a kernel, so the product has to
- * be large enough to pay for it; not where the kernel says how many GPU kernels it wants. */
+ * In: a graph. Out: one in which a factor a of sum[K](a * b), an access at windows of a computed value, reads a copy of
+ * that value. b is a 16-bit tensor in memory, and the copy is a cast to its dtype, with a storage order whose last
+ * label is a label of k that windows read whole. The same is done for an upscaled image, and for a filter that is no
+ * matrix product, in the order of an input that the value is computed from. Without the copy each element would be
+ * computed again for every window that contains it. The rounding has to be permitted for the product as the spec writes
+ * it. The copy is a kernel, so the product has to be large enough to pay for it. Not if the kernel says how many GPU
+ * kernels it wants. */
 #include "graph/tensor.h"
 #include "passes/build.h"
 #include "passes/passes.h"

@@ -1,16 +1,18 @@
-/* Split-K: a contraction with few tiles and a long k as contractions of slices of k, and their sum.
+/* Split-K: replaces a contraction with few tiles and a long k by contractions of slices of k, and their sum.
  *
  * In: a graph. Out: one in which sum[K](a * b) has become sum[S](sum[I](a[K: n * S + I] * b[K: n * S + I])), S and I
- * new labels of the kernel, for a contraction that takes a quarter less time so at nominal extents: one whose tiles
- * leave most multiprocessors idle, also where clusters of blocks share out the k of a tile. S is then one more batch
- * axis: slices run beside each other, and what adds them up does the epilogue. Slices are as long as one another, if
- * they can be; else the last one is shorter, and a and b, which then have to lie in memory, under these labels or under
- * others as in x^T x, are read as 0 behind the end of K. Where an extent is open, the launch has the number of slices:
- * labels whose equations say what keeps all multiprocessors busy, and, of factors that are computed, what divides K.
- * Terms are added in another order, as in any sum. Where the kernel says how many GPU kernels it wants, the slices and
- * their sum are phases of one, or the form without slices is taken (form.c). Not where every contraction is to be by
- * itself, and not where a factor is made of another product of matrices: that may be a chain, which is one kernel, nor
- * where one is packed along K: fields would be read one by one. A factor made of a mean is cut as any other. */
+ * new labels of the kernel. This is done for a contraction that takes a quarter less time that way at nominal extents:
+ * one whose tiles leave most multiprocessors idle, even if clusters of blocks divide the k of a tile. S is then one
+ * more batch axis: slices run in parallel, and the kernel that adds them does the epilogue. Slices have equal length if
+ * possible; otherwise the last one is shorter, a and b must be in memory, under these labels or under others as in
+ * x^T x, and they are read as 0 behind the end of K. If an extent is open, the launch has the number of slices: labels
+ * whose equations say what keeps all multiprocessors busy and, for computed factors, what divides K. Terms are added in
+ * another order, as in any sum.
+ *
+ * If the kernel says how many GPU kernels it wants, the slices and their sum are phases of one, or the form without
+ * slices is taken (form.c). Not if every contraction is to be by itself. Not if a factor is computed from another
+ * matrix product, because that may be a chain, which is one kernel. Not if a factor is packed along K, because fields
+ * would be read one by one. A factor computed from a mean is cut like any other. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* How split_k cuts a contraction, and what it takes the times of a product to be: split_k.c, split_open.c. */
+/* How split_k cuts a contraction, and the times it assumes for a product: split_k.c, split_open.c. */
 #ifndef FX_SPLIT_K_H
 #define FX_SPLIT_K_H
 

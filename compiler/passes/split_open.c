@@ -1,8 +1,8 @@
-/* Slices of k whose number the launch knows, for split_k.
+/* Slices of k whose number the launch determines, for split_k.
  *
  * In: a contraction some of whose extents are open, and the label that is cut. Out: labels of the kernel, each with the
- * equation that gives its extent: how many slices keep all multiprocessors busy, how many there are, how long they are,
- * and whether cutting pays, as split_k.c has it of extents that it knows. Times are in femtoseconds. */
+ * equation that gives its extent: the number of slices that keep all multiprocessors busy, the number of slices, their
+ * length, and whether cutting pays, as split_k.c decides it for known extents. Times are in femtoseconds. */
 #include "graph/tensor.h"
 #include "graph/terms.h"
 #include "passes/build.h"

@@ -1,11 +1,11 @@
-/* Sums of which every result takes one term in R: a transposed convolution, whose image is read where a tap meets it.
+/* Sums in which every result needs one term in R: a transposed convolution, whose image is read at the positions that a
+ * tap meets.
  *
- * In: a graph. Out: one in which sum[U](where((P + c - U) % R == 0, a, 0) * b), P a label of the result and U one that
- * is summed, both of fixed extents that R divides, has become R sums, one for each remainder of P. In the sum of
- * remainder r, P is R * I + r and U is R * J + d, d being what makes the condition hold: it is left out, positions are
- * divided by R, and J has an R-th of U's elements. The result chooses among the sums by P % R. Of two such conditions,
- * R * R sums. What was multiplied by a 0 that is left out is summed by itself: where it is not finite the result is
- * NaN. */
+ * In: a graph. Out: one in which sum[U](where((P + c - U) % R == 0, a, 0) * b), P a label of the result and U a summed
+ * label, both of fixed extents that R divides, has become R sums, one for each remainder of P. In the sum of remainder
+ * r, P is R * I + r and U is R * J + d, where d makes the condition hold. The condition is left out, positions are
+ * divided by R, and J has an R-th of U's elements. The result selects among the sums by P % R. Two such conditions give
+ * R * R sums. The factors of the omitted zeros are summed separately: if that sum is not finite the result is NaN. */
 #include <string.h>
 
 #include "graph/linear.h"

@@ -1,10 +1,10 @@
-/* Filters whose taps lie contiguous, copied so that channels do: a filter [C, U] over an image [T, C].
+/* Copies filters whose taps are contiguous so that channels are: a filter [C, U] over an image [T, C].
  *
  * In: a graph whose windows are unrolled: it reads each tap, an element of the filter at constant positions, for every
- * channel. Out: one in which these accesses read a copy, a cast with a storage order, in which the label stands last
- * that is contiguous in what they are multiplied by. Adjacent channels, which adjacent threads compute, then read
- * adjacent elements. The copy is a kernel, so taps have to be read often enough to pay for it; not where the kernel
- * says how many GPU kernels it wants. */
+ * channel. Out: one in which these accesses read a copy, a cast whose storage order has as its last label the one that
+ * is contiguous in the tensor they are multiplied by. Adjacent channels, which adjacent threads compute, then read
+ * adjacent elements. The copy is a kernel, so taps have to be read often enough to pay for it. Not if the kernel says
+ * how many GPU kernels it wants. */
 #include "graph/tensor.h"
 #include "passes/build.h"
 #include "passes/passes.h"

@@ -1,11 +1,11 @@
-/* Walks a flattened label by the labels that it was made of: what is read at `idx(R) // size(Q)` and `idx(R) % size(Q)`
- * is read at P and Q, and nothing is divided.
+/* Replaces a flattened label by the labels that it was made of: reads at `idx(R) // size(Q)` and `idx(R) % size(Q)`
+ * become reads at P and Q, without division.
  *
- * In: a graph. Out: one in which the outputs and inputs along R lie along P and Q, in that order, which is the same
- * memory, wherever some access reads at places of R that are exactly all P and Q of one element each, or an input at
- * `idx(P) * size(Q) + idx(Q)` of R. The kernel is a copy whose parameters have those labels; each remembers what the
- * signature says. Not where R is bound otherwise, by a reduction, a scan or an access: it is then more than a way
- * through memory. Not where a value carries P or Q beside R. */
+ * In: a graph. Out: one in which the outputs and inputs along R are along P and Q, in that order, which is the same
+ * memory. This is done if some access reads at positions of R that are exactly all P and Q, one element each, or reads
+ * an input at `idx(P) * size(Q) + idx(Q)` of R. The kernel is a copy whose parameters have those labels; each remembers
+ * its labels in the signature. Not if R is bound otherwise, by a reduction, a scan or an access, because it is then
+ * more than a memory order. Not if a value has P or Q together with R. */
 #include <string.h>
 
 #include "passes/affine.h"

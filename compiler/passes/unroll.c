@@ -1,14 +1,16 @@
 /* Unrolls reductions over small windows: a filter of few taps, a pooling window, a stencil.
  *
- * In: a graph. Out: one in which sum[K](v), K of few elements and fixed, has become v[K: 0] + v[K: 1] + .., likewise
- * prod, max and min, where v reads some value at positions at which windows of neighbouring elements overlap: a
- * position that K and a kept label both step through, K further than one step of the other; or narrow ones side by
- * side. As a loop over K such a reduction makes each thread compute one element; without it the terms are pointwise,
- * and a thread loads and computes several adjacent elements. Terms are added in the order of the loop; a sum that would
- * begin at 0 begins at its first term. Of contractions that are matrix products, which engines take, those alone whose
- * tiles would be nearly empty: convolutions of many groups of few channels, many products of a few rows and terms.
- * Of other reductions none whose values are made of reductions, which would be computed once a term. A long sum of
- * whose elements rows are reduced is stored, as a row program would compute it one element at a time. Not under
+ * In: a graph. Out: one in which sum[K](v), K of few elements and fixed, has become v[K: 0] + v[K: 1] + .., and the
+ * same for prod, max and min. v reads some value at positions at which windows of neighbouring elements overlap: a
+ * position that K and a kept label both step through, K further than one step of the other. Narrow windows side by side
+ * are unrolled too. As a loop over K such a reduction makes each thread compute one element. Unrolled, the terms are
+ * pointwise, and a thread loads and computes several adjacent elements. Terms are added in the order of the loop; a sum
+ * that would begin at 0 begins at its first term.
+ *
+ * Of contractions that are matrix products, which engines take, only those are unrolled whose tiles would be nearly
+ * empty: convolutions of many groups of few channels, many products of a few rows and terms. Reductions of values that
+ * are computed from reductions are not unrolled, because these would be computed once per term. A long sum whose
+ * elements form rows that are reduced is stored, because a row program would compute it one element at a time. Not with
  * `fuse: never`, where each operation is a kernel. */
 #include <math.h>
 

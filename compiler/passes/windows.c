@@ -1,11 +1,11 @@
-/* Windows of 16-bit and f32 tensors, copied so that tensor maps bring them: images whose channels are not what lies
- * contiguous.
+/* Copies windows of 16-bit and f32 tensors so that tensor maps can load them: images whose channels are not contiguous.
  *
- * In: a graph. Out: one in which a factor of sum[K](a * b) that reads a tensor at positions along what is contiguous in
- * it reads a copy instead, a cast with a storage order: of a window that overlaps others, the tensor with a label
- * of k that it reads whole last, in multiples of 8; of one that does not, the window itself with k last. The
- * other factor is copied likewise where it lies otherwise. What is added is 0 times 0. Each copy is a kernel, so the
- * product has to be large enough to pay for them; not where the kernel says how many GPU kernels it wants. */
+ * In: a graph. Out: one in which a factor of sum[K](a * b) that reads a tensor at positions along its contiguous axis
+ * reads a copy instead, a cast with a storage order. For windows that overlap it is a copy of the tensor, whose last
+ * label is a label of k that is read whole, in multiples of 8. For windows that do not, it is a copy of the windows
+ * with k last. The other factor is copied to match if it has another layout. The added terms are 0 times 0. Each copy
+ * is a kernel, so the product has to be large enough to pay for them. Not if the kernel says how many GPU kernels it
+ * wants. */
 #include <math.h>
 #include <string.h>
 
