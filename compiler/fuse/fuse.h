@@ -91,6 +91,9 @@ bool fuse_has_split(const struct graph *g);
 bool fuse_narrow(const struct graph *g, struct product *x);
 /* Whether factor s of x, of tf32 or of 8 bits, is to be stored with k contiguous first. */
 bool fuse_is_turned(const struct graph *g, const struct product *x, int s);
+/* Whether factor s of x, a tensor of 16 bits that has the labels of m or n apart, is to be stored with them as one run
+ * first. */
+bool fuse_is_joined(const struct graph *g, const struct product *x, int s);
 /* What is stored in parts for factor s of x: of a window that tensor maps may bring what it reads, else the factor. */
 struct node *fuse_split_value(const struct graph *g, const struct product *x, int s);
 /* The storage order of that; false where it has none. */

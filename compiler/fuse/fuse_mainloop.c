@@ -233,6 +233,30 @@ static const char *why_stored(struct fuser *f, const struct node *n, enum fx_dty
                     : arena_printf(a, "%s ends a mainloop of its own, and is then contracted", ir_quote(f->g, n));
 }
 
+/* The order in which a factor is stored whose labels of m or n are to be one run: these as the result has them, and k
+ * before them where one of them is contiguous as the factor lies. */
+static void order_joined(const struct fuser *f, const struct product *x, int s, struct buffer *b) {
+    const struct graph *g = f->g;
+    const struct node *v = x->factor[s];
+    const int *result = x->sum->axes;
+    struct tensor t;
+    int n = 0;
+    for (int i = 0; i < g->kernel->n_params; i++) {
+        const struct param *p = &g->kernel->params[i];
+        if (p->is_output && nodes_same_axes(p->axes, p->n_axes, x->sum->axes, x->sum->n_axes)) result = p->axes;
+    }
+    tensor_of_factor(g, v, &t);
+    const bool is_k_first = node_has_axis(x->sum, t.axes[t.n_axes - 1]);
+    for (int turn = 0; turn < 3; turn++) { /* batches; then k and the others, in either order */
+        const bool is_k = turn == (is_k_first ? 1 : 2);
+        for (int i = 0; turn && is_k && i < v->n_axes; i++)
+            if (!node_has_axis(x->sum, v->axes[i])) b->axes[n++] = v->axes[i];
+        for (int i = 0; !is_k && i < x->sum->n_axes; i++)
+            if (node_has_axis(v, result[i]) && node_has_axis(x->factor[1 - s], result[i]) == (turn == 0))
+                b->axes[n++] = result[i];
+    }
+}
+
 void fuse_place_factor(struct fuser *f, struct product *x, int s) {
     struct node *n = x->factor[s];
     x->buffer[s] = x->is_split ? fuse_need_split(f, x, s) : -1;
@@ -247,6 +271,12 @@ void fuse_place_factor(struct fuser *f, struct product *x, int s) {
                 &f->g->cx->arena, "%s is turned so that k is contiguous, as tensor cores take %s",
                 ir_quote(f->g, n), x->dtype[s] == FX_F32 ? "tf32" : "bytes"),
             n->span);
+        return;
+    }
+    if (f->splits && fuse_is_joined(f->g, x, s)) {
+        x->buffer[s] = fuse_need_buffer(f, n, x->dtype[s], x->sum,
+            arena_printf(&f->g->cx->arena, "%s lies in pieces smaller than a tile", ir_quote(f->g, n)), n->span);
+        order_joined(f, x, s, &f->p->buffers[x->buffer[s]]);
         return;
     }
     if (is_in_memory(f->g, x, s)) return;

@@ -1,6 +1,7 @@
 /* Part of the fuse pass: factors that are stored in the form that the tensor cores of sm_90a read. f32 is stored in
  * parts, whose bf16 products are added, or as tf32, transposed so that k is contiguous. Factors of 8 bits are
- * transposed in the same way. f8 factors are read as f8 and not as bf16.
+ * transposed in the same way. f8 factors are read as f8 and not as bf16. Factors
+ * of 16 bits that have the labels of m or n apart are stored with these labels as one run.
  *
  * In: a contraction. Out: whether its factors are stored in parts (kernels/driver_split.cuh), and the storage order of
  * a factor; whether a factor is transposed. Extents of parts are fixed, because the distance of parts and the alignment
@@ -28,6 +29,11 @@ static const bool HALVES = false;
 static const struct turning {
     double as_it_lies, turned, bytes;
 } OF_TF32 = {800, 1600, 22}, OF_8_BITS = {1100, 3800, 6};
+
+/* Of 16 bits: flops a cycle of a multiprocessor where m or n lies in runs of fewer than LEAST_PIECE, and where tiles are
+ * as large as they may be; bytes an element of a factor that take as long as storing it as one run. */
+static const double RATE_OF_PIECES = 3800, RATE_OF_TILES = 7000, JOINED_BYTES = 6;
+enum { LEAST_PIECE = 128 };
 
 enum { STEP = 8, LEAST_EXTENT = 64, MOST_ROWS = 1 << 30 };
 
@@ -193,6 +199,38 @@ static bool has_wide_rows(const struct graph *g, const struct product *x, int s)
     return extent < 0 || extent * fx_dtype_bits(x->dtype[s]) % 128 == 0;
 }
 
+/* Whether labels of factor s of x that the other one lacks lie apart in t, as m or n in runs: tiles are then no longer
+ * than a run. Gives how long the last one is. */
+static bool is_in_pieces(const struct graph *g, const struct product *x, int s, const struct tensor *t, double *run) {
+    int last = -1, n = 0, n_apart = 0;
+    *run = 1;
+    for (int i = t->n_axes - 1; i >= 0; i--) {
+        const int axis = t->axes[i];
+        if (nominal_extent(g, axis) == 1 || !node_has_axis(x->sum, axis) || node_has_axis(x->factor[1 - s], axis)) continue;
+        n_apart += n && last != i + 1;
+        if (!n_apart) *run *= nominal_extent(g, axis);
+        last = i, n++;
+    }
+    return n_apart > 0;
+}
+
+/* Whether factor s of x, of 16 bits, is stored so that m or n is one run: a tile of one of several takes as long as it
+ * multiplies, or as the L2 cache feeds it. */
+bool fuse_is_joined(const struct graph *g, const struct product *x, int s) {
+    const struct arch *m = g->cx->arch;
+    struct tensor t;
+    double run, k = nominal_size(g, x->sum->reduced, x->sum->n_reduced),
+                flops = 2 * k * nominal_size(g, x->sum->axes, x->sum->n_axes), all = arch_all_cycles(m);
+    if (!m->has_wgmma || (x->dtype[s] != FX_F16 && x->dtype[s] != FX_BF16) || x->dtype[1 - s] != x->dtype[s] ||
+        !is_matrix_product(g, x->sum) || !tensor_of_factor(g, x->factor[s], &t) || t.dtype != x->dtype[s] ||
+        t.is_strided || !is_in_pieces(g, x, s, &t, &run) || run >= LEAST_PIECE)
+        return false;
+    if (node_is_constant(g, x->factor[s])) return true; /* stored once */
+    return flops / (RATE_OF_PIECES * all) >
+           flops / (RATE_OF_TILES * all) + JOINED_BYTES * nominal_size(g, x->factor[s]->axes, x->factor[s]->n_axes) / m->copied +
+               SPLIT_SECONDS;
+}
+
 bool fuse_is_turned(const struct graph *g, const struct product *x, int s) {
     const struct arch *m = g->cx->arch;
     const struct node *v = x->factor[s];
@@ -216,7 +254,8 @@ bool fuse_has_split(const struct graph *g) {
         struct contraction c;
         if (!as_mainloop(g->nodes[i], &c)) continue;
         struct product x = fuse_product(g, g->nodes[i]);
-        if (fuse_narrow(g, &x) || fuse_is_split(g, &x) || fuse_is_turned(g, &x, 0) || fuse_is_turned(g, &x, 1))
+        if (fuse_narrow(g, &x) || fuse_is_split(g, &x) || fuse_is_turned(g, &x, 0) || fuse_is_turned(g, &x, 1) ||
+            fuse_is_joined(g, &x, 0) || fuse_is_joined(g, &x, 1))
             return true;
     }
     return false;

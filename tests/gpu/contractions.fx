@@ -388,3 +388,9 @@ test odd_store { M=127 N=129 K=64 init: integers(-2,2) }
 test odd_store { M=70 N=133 K=72 init: integers(-2,2) }
 kernel slices_of_outer(x: f32[B=24,I=256], w: f32[O=20,I,J=256], v: f32[B,J]) -> z: f32[B,O] { z = sum[I,J](x * w * v) }
 test slices_of_outer { init: integers(-1,1) }
+# labels of m and of n apart: each factor is stored with them as one run, as long as a tile
+kernel pieces(a: bf16[A,K,B,L], b: bf16[L,D,K,E]) -> c: bf16[A,B,D,E] { c = sum[K,L](a * b) }
+test pieces { A=3 K=5 B=16 L=8 D=3 E=8 init: integers(-3,3) tol: exact }
+test pieces { A=5 K=3 B=24 L=16 D=9 E=16 }
+kernel pieces_turned(a: bf16[A,K,B,L], b: bf16[L,D,K,E]) -> c: f32[E,D,B,A] { c = sum[K,L](a * b) }
+test pieces_turned { A=3 K=5 B=16 L=8 D=3 E=8 init: integers(-3,3) tol: exact }
