@@ -1,9 +1,8 @@
-/* A C file compiled ahead of time (fxc aot): machine code for several architectures, with what loads it and launches it
- * on whichever device is current; and the header that declares it. It needs libcuda where it runs, by dlopen, and
- * nothing else.
+/* A C file compiled ahead of time (fxc aot): machine code for several architectures, with the functions that load it
+ * and launch it on the current device; and the header that declares them. At run time it needs only libcuda, by dlopen.
  *
- * In: a plan and a cubin an architecture, of one spec. Out: C99 text that is C++17 too. host_c_kernel.c writes what a
- * launch does; here are the functions around it, each architecture's under names of its own. */
+ * In: a plan and a cubin per architecture, of one spec. Out: text that is C99 and C++17. host_c_kernel.c writes the
+ * launches; this file writes the functions around them, with names of their own for each architecture. */
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>

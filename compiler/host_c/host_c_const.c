@@ -1,8 +1,9 @@
-/* Of a C launcher: what depends on `const` parameters alone, computed once into memory of the caller's.
+/* Part of a C launcher: values that depend on `const` parameters alone, computed once into the caller's memory.
  *
- * In: a plan some of whose launches are once. Out: for such a kernel NAME, beside its other functions,
- * NAME_const_bytes, NAME_const_prepare, NAME_const_workspace and NAME_const_launch, and a struct that holds what the
- * constants were computed from, by which a launch with other tensors is refused. host_c_kernel.c has their bodies. */
+ * In: a plan some of whose launches are once. Out: for such a kernel NAME, in addition to its other functions,
+ * NAME_const_bytes, NAME_const_prepare, NAME_const_workspace and NAME_const_launch, and a struct that records the
+ * tensors that the constants were computed from. A launch with other tensors is refused. host_c_kernel.c has the
+ * bodies. */
 #include "host_c/host_c.h"
 
 const char host_c_about_constants[] =

@@ -1,8 +1,8 @@
-/* What a C launcher does of one kernel of a plan, whoever loads it: the size of the workspace, refusals, the choice of
- * variants, tensor maps, the launches.
+/* The part of a C launcher about one kernel of a plan, whoever loads it: the size of the workspace, refusals, the
+ * choice of variants, tensor maps, the launches.
  *
- * In: a plan, nothing else. Out: text that is C99 and C++17; of the spec only re-encoded identifiers and numbers reach
- * it. What it computes at launch are expressions of the plan (host_c_expr.c). host_c.c and aot.c put files together. */
+ * In: a plan, nothing else. Out: text that is C99 and C++17. Of the spec only re-encoded identifiers and numbers reach
+ * it. At launch it computes expressions of the plan (host_c_expr.c). host_c.c and aot.c assemble the files. */
 #include <limits.h>
 #include <string.h>
 

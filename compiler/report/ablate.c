@@ -1,10 +1,11 @@
-/* The terms of a kernel, and copies of the kernel that lack one of them: the difference is what a term costs.
+/* The terms of a kernel, and copies of the kernel that lack one of them. The difference in time is the cost of the
+ * term.
  *
  * In: a checked kernel. Out: its terms, or a copy of it in which one is replaced. The contractions with the most flops
- * are the spine; what it takes to store an output made of them stays. A term is an operation of the source (traffic.h)
- * beside the spine, which is replaced by what it is applied to: the one operand that is made of the spine, else the
- * first that has its axes and type; a reduction beside the spine, replaced by a constant with all that computes the
- * same; a tensor that no such operation reads, replaced by a constant. Invariant: a kernel without a term is a right
+ * are the spine; the path from them to the outputs stays. These are terms: an operation of the source (traffic.h)
+ * beside the spine, which is replaced by its operand, the one that is computed from the spine, else the first with its
+ * axes and type; a reduction beside the spine, which is replaced by a constant, together with equal computations; a
+ * tensor that no such operation reads, which is replaced by a constant. Invariant: a kernel without a term is a right
  * kernel, in which every contraction of the spine is still needed. */
 #include "report/ablate.h"
 

@@ -1,7 +1,7 @@
-/* Which lines of a spec a kernel is made of. In: the tree as read, names unresolved. Out: the lines of its item, of
- * every const and fn whose name stands in it or in one of those, and of the kernel whose gradient it is, with the
- * comments right above each. Invariant: nothing that the kernel needs is missing; a const that a name of the body hides
- * is there too. */
+/* The lines of a spec that define a kernel. In: the tree as parsed, names unresolved. Out: the lines of its item, of
+ * every const and fn whose name is in it or in one of those, and of the kernel whose gradient it is, with the comments
+ * directly above each. Invariant: nothing that the kernel needs is missing. A const that a name of the body hides is
+ * included. */
 #include "report/definition.h"
 
 #include <string.h>

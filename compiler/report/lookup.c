@@ -1,7 +1,7 @@
-/* What stands at a byte of a spec: its smallest expression with dtype and axes, and where the name there was defined.
+/* What is at a byte of a spec: its smallest expression with dtype and axes, and the definition of the name there.
  *
- * In: the tree as read, the checker's notes. Out: what an editor shows. Names are found as the language looks for them:
- * what was assigned above, parameters and outputs, labels, then what the file defines. */
+ * In: the tree as parsed, the checker's notes. Out: what an editor shows. Names are looked up as in the language:
+ * earlier assignments, parameters and outputs, labels, then definitions of the file. */
 #include "report/lookup.h"
 
 #include "report/annotate.h"

@@ -1,8 +1,7 @@
-/* Predicted times, asked for one by one: those of entries that a launch may take, beside what no entry can be faster
- * than.
+/* Predicted times for single requests: those of entries that a launch may take, and lower limits for any entry.
  *
  * In: a plan's kernel as scheduled, all of its extents, a variant for each launch of a partition. Out: microseconds.
- * Prices are the schedules' own; the kernels that they are asked about keep the nominal extents that they had. */
+ * Prices are those of the schedules; the kernels keep their nominal extents. */
 #include "report/predict.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Collects the facts of a receipt. In: the graph as scheduled, its plan, what entries were compiled to. Out: struct
- * receipt, all numbers at the extents that are fixed, and at the nominal ones of labels that are not. Invariant:
- * nothing is decided here; what the plan and the schedules decided is told. */
+/* Collects the facts of a receipt. In: the graph as scheduled, its plan, the resources of compiled entries. Out: struct
+ * receipt, with all numbers at fixed extents, and at nominal ones for free labels. Invariant: nothing is decided here;
+ * the receipt reports decisions of the plan and the schedules. */
 #include "report/receipt.h"
 
 #include <math.h>

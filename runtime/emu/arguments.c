@@ -1,6 +1,6 @@
-/* The memory that a launch may touch. In: the launch's arguments, and what fx_launch has announced of them. Out: pieces
- * of memory, to the byte, each with what may be done to it; at the end, elements of outputs that nobody has written.
- * Invariant: pieces lie in the order of addresses and do not overlap. */
+/* The memory that a launch may access. In: the launch's arguments, and what fx_launch has announced about them. Out:
+ * pieces of memory, exact to the byte, each with the allowed kinds of access; at the end, elements of outputs that
+ * nobody has written. Invariant: pieces are sorted by address and do not overlap. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

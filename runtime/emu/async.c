@@ -1,9 +1,9 @@
-/* What goes on beside the threads of a block on sm_90a: memory barriers, named barriers, what blocks of a cluster send
- * each other, copies of boxes. In: what threads ask for. Out: memory as it is once it may be counted on.
+/* Asynchronous operations of a block on sm_90a: memory barriers, named barriers, data that blocks of a cluster send
+ * each other, copies of boxes. In: requests of threads. Out: memory as it is when it may be relied on.
  *
- * Where the schedule says late, boxes land once a thread waits for their barrier; until then a box, or what is sent,
- * holds NaNs. Else they land at once. Invariant: a barrier's phase ends when all have arrived and all expected bytes
- * have landed. PTX ISA: mbarrier, cp.async.bulk.tensor. */
+ * In late schedules, boxes land once a thread waits for their barrier; until then a box, or sent data, holds NaNs.
+ * Otherwise they land at once. Invariant: a barrier's phase ends when all have arrived and all expected bytes have
+ * landed. PTX ISA: mbarrier, cp.async.bulk.tensor. */
 #include <stdlib.h>
 #include <string.h>
 

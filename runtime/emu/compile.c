@@ -1,7 +1,7 @@
-/* An emitted file to a shared object, by the host's C++ compiler. In: the text, and the entries wanted. Out: the shared
- * object's bytes, which each of them gets, or the compiler's messages within the error. The text is compiled as it
- * stands, behind the C++ twin of its hardware section. Invariant: what goes in and out lies in memory alone, so that
- * nothing remains in any folder, whatever ends the process. */
+/* Compiles an emitted file to a shared object, by the host's C++ compiler. In: the text, and the requested entries.
+ * Out: the bytes of the shared object, shared by these entries, or the compiler's messages within the error. The text
+ * is compiled unchanged, after the C++ form of its hardware functions. Invariant: input and output are in memory only,
+ * so that no file remains, whatever ends the process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

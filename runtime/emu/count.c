@@ -1,7 +1,7 @@
-/* Requests of warps, counted. In: every access of a launch. Out: for each place of the code how many requests there
- * were, and what they take of shared and of global memory beside the least possible. Threads run one after another, so
- * the lanes of a request are brought together here: those of a warp at one place, in the same turn, that have come
- * there as many times in it. Invariant: a turn of a warp is counted once a later one begins, or the launch ends. */
+/* Counts requests of warps. In: every access of a launch. Out: for each place in the code the number of requests, and
+ * what they take of shared and of global memory, with the least possible. Threads run one after another, so this file
+ * assembles the lanes of a request: those of a warp at one place, in the same turn, that have reached the place the
+ * same number of times in it. Invariant: a turn of a warp is counted once a later one begins, or the launch ends. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
-/* The driver API as the emulator serves it. In: what the runtime asks of a driver. Out: a device whose memory is the
- * process's own. A launch runs on the CPU, several times over under different schedules, all of which must leave the
- * same bytes. Invariant: a launch that is wrong is an error of the launch itself, not of a later call, and nothing is
- * lost by it. */
+/* The driver API of the emulator. In: the runtime's calls of a driver. Out: a device whose memory is the process's own.
+ * A launch runs on the CPU, several times under different schedules, all of which must leave the same bytes. Invariant:
+ * an error in a launch is reported by the launch itself, not by a later call, and nothing is lost by it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

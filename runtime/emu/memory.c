@@ -1,6 +1,6 @@
-/* Device memory of the emulator. In: sizes. Out: allocations that end where an unreadable page begins, and have a
- * pattern and then such a page before them. Invariant: every address that a kernel touches outside its tensors gives a
- * fault, or a broken pattern within a page before one. */
+/* Device memory of the emulator. In: sizes. Out: allocations that end where an unreadable page begins, preceded by a
+ * pattern and then by such a page. Invariant: every access of a kernel outside its tensors gives a fault, or changes
+ * the pattern within a page before a tensor. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-/* Loads compiled code. In: a shared object in memory, the name of an entry. Out: the entry within. Invariant: the file
- * is held open as long as it is loaded, so that lines can be told. */
+/* Loads compiled code. In: a shared object in memory, the name of an entry. Out: the entry. Invariant: the file is held
+ * open as long as it is loaded, so that lines can be reported. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Shows a watched launch to an observer. In: accesses, as watch.c meets them. Out: calls of the observer, and lines
- * where it asks for them. Invariant: one run of a launch is shown, whatever is found in it. */
+/* Shows a watched launch to an observer. In: accesses, as watch.c sees them. Out: calls of the observer, and lines if
+ * it asks for them. Invariant: one run of a launch is shown, whatever errors it has. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

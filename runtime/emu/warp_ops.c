@@ -1,6 +1,6 @@
-/* What the lanes of a warp do together. In: the words each lane brought. Out: the words each lane gets, as PTX states
- * for shfl, ldmatrix and mma.sync. Invariant: all lanes have brought theirs, so nothing here waits. Products of floats
- * are exact in double, their sum is rounded once. */
+/* Collective operations of the lanes of a warp. In: the words of each lane. Out: the words each lane gets, as PTX
+ * states for shfl, ldmatrix and mma.sync. Invariant: all lanes have supplied theirs, so nothing here waits. Products of
+ * floats are exact in double; their sum is rounded once. */
 #include <math.h>
 #include <string.h>
 

@@ -1,13 +1,14 @@
-/* Every access of a launch. In: each load, store and copy before it is done, and each time that threads have waited for
- * each other. Out: nothing, or the end of the launch, with what is wrong: two accesses that nothing orders, one of them
- * a write; shared memory read before it is written; memory touched outside of what the launch was given, to the byte.
+/* Checks every access of a launch. In: each load, store and copy before it is done, and each time that threads have
+ * waited for each other. Out: nothing, or the end of the launch with the error: two accesses that nothing orders, one
+ * of them a write; shared memory read before it is written; an access outside of what the launch was given, exact to
+ * the byte.
  *
- * Time passes in a block whenever threads of it wait for each other. For every byte the shadow holds a stamp (time,
- * block, thread) of who wrote it last and of two who read it since, of different warps where there are such. An access
- * precedes another if it is the same thread's, or earlier than a barrier that both threads met at, or, of blocks that
- * run together, ahead of a release that the other's thread, or one that it has met since, has acquired. Shuffles and
- * matrix operations order nothing. Invariant: what is reported is a conflict under any schedule, not one that this run
- * met. */
+ * Time advances in a block whenever threads of it wait for each other. For every byte the shadow holds a stamp (time,
+ * block, thread) of the last writer and of two readers since then, of different warps if possible. An access precedes
+ * another in these cases: it is of the same thread; it is earlier than a barrier that both threads met at; or, for
+ * blocks that run together, it is before a release that the other's thread, or one that it has met since, has acquired.
+ * Shuffles and matrix operations order nothing. Invariant: a reported error is a conflict under any schedule, not only
+ * in this run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

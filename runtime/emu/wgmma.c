@@ -1,8 +1,7 @@
-/* Products of warpgroups on sm_90a, and the registers that warpgroups give and take. In: what the lanes of a warp have
- * brought, operands in shared memory as their descriptors say. Out: sums as they are once their batch may be counted
- * on.
+/* Products of warpgroups on sm_90a, and the registers that warpgroups move. In: the words of the lanes of a warp,
+ * operands in shared memory as their descriptors say. Out: sums as they are once their batch may be relied on.
  *
- * Where the schedule says late, a product is computed once its batch is waited for, else at once. Knows nothing of how
+ * In late schedules, a product is computed once its batch is waited for, otherwise at once. Knows nothing of how
  * operands came to shared memory. PTX ISA: wgmma.mma_async and its shared memory layouts. */
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* The folder of the disk cache. In: the environment. Out: a folder nobody else can write in, or none, and why; after
- * entries were put in, at most so many bytes in it. Invariant: what is opened here was checked after it was opened, by
- * its descriptor. */
+/* The folder of the disk cache. In: the environment. Out: a folder that nobody else can write to, or none, with the
+ * reason. After entries are added, removes the least recently used ones beyond the size limit. Invariant: a file is
+ * checked after it was opened, by its descriptor. */
 #include "lib/cache.h"
 
 #include <dirent.h>

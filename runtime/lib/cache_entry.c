@@ -1,9 +1,9 @@
-/* An entry of the disk cache: one file, so that its parts cannot come from different writers. In: a key, and what was
- * compiled. Out: the same again for an equal key, in this process or a later one.
+/* An entry of the disk cache: one file, so that its parts cannot come from different writers. In: a key, and a compiled
+ * image. Out: the same image for an equal key, in this process or a later one.
  *
  * A file is magic, format, NVRTC's version, three lengths, all little-endian; the key's text, the log, the image;
- * SHA-256 of all before it. Its name is SHA-256 of the key's text. Invariant: a file under such a name was whole when
- * it got it, and is taken only if it still is. */
+ * SHA-256 of all before it. Its name is SHA-256 of the key's text. Invariant: a file gets such a name only when it is
+ * complete, and is used only if it still is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

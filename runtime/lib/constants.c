@@ -1,8 +1,8 @@
-/* Constants: what a kernel computes from its `const` tensors alone, computed once.
+/* Constants: values that a kernel computes from its `const` tensors alone, computed once.
  *
- * In: a prepared kernel, its `const` tensors, memory of the caller's. Out: a handle by which launches take what stands
- * there, and refuse `const` tensors that are not those it was computed from. Each partition that a launch may take has
- * its constants, one behind the other. Immutable once made: launches may run concurrently. */
+ * In: a prepared kernel, its `const` tensors, memory of the caller. Out: a handle with which launches use the computed
+ * values, and refuse `const` tensors other than those the values were computed from. The constants of each partition
+ * that a launch may take are stored one after the other. Immutable once made: launches may run concurrently. */
 #include <stdlib.h>
 
 #include "lib/runtime.h"

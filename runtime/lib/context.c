@@ -1,6 +1,6 @@
-/* A context: a device and the CUDA context used on it. In: the context current on the thread, or an ordinal. Out: what
- * plans need to know of the device. Invariant: no CUDA context is ever created beside the primary one, and every call
- * leaves the thread's current context as it found it. */
+/* A context: a device and the CUDA context used on it. In: the context current on the thread, or an ordinal. Out: the
+ * facts about the device that plans need. Invariant: no CUDA context is created except the primary one, and every call
+ * leaves the thread's current context unchanged. */
 #include <stdio.h>
 #include <stdlib.h>
 

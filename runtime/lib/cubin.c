@@ -1,10 +1,10 @@
-/* What a cubin says of its entries. In: any bytes, the name of an entry. Out: registers, local memory, static shared
- * memory, threads a block.
+/* Reads the resources of an entry from a cubin. In: any bytes, the name of an entry. Out: registers, local memory,
+ * static shared memory, threads per block.
  *
  * A cubin is a 64-bit little-endian ELF file of machine EM_CUDA. Its section .nv.info holds attributes of all entries,
- * each with the number of a symbol; .nv.info.ENTRY those of one; .nv.shared.ENTRY is as large as its static shared
- * memory and what the system keeps for itself of each block's. Invariant: nothing outside the image is read, whatever
- * it holds, and no byte is looked at more than a fixed number of times. */
+ * each with the number of a symbol; .nv.info.ENTRY holds those of one entry. The size of .nv.shared.ENTRY is the
+ * entry's static shared memory plus what the system reserves in each block. Invariant: nothing outside the image is
+ * read, whatever it contains, and no byte is read more than a fixed number of times. */
 #include <elf.h>
 #include <string.h>
 

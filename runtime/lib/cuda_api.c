@@ -1,9 +1,9 @@
 /* Finds libcuda and libnvrtc and fills their tables. In: environment and file system. Out: the tables, and a log of
- * every candidate for fx_doctor. Each library is looked for once a process, but again where memory ran out meanwhile;
- * no library is ever closed, since others may hold it.
+ * every candidate for fx_doctor. Each library is searched for once per process, and again if memory ran out during the
+ * search. No library is ever closed, since others may use it.
  *
- * A candidate counts only when it works: the toolkit's stub of libcuda has the real one's name and answers cuInit with
- * 34, and NVRTC opens its builtins by bare name, so that they must be loaded before from where it lies itself. */
+ * A candidate counts only if it works. The toolkit's stub of libcuda has the real one's name and answers cuInit with
+ * 34. NVRTC opens its builtins by bare name, so they must be loaded first, from NVRTC's own folder. */
 #include "lib/cuda_api.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,5 @@
-/* Device memory, streams and timing for programs that bring none of their own. In: a context. Out: what the driver
- * hands out, to be given back here. Every call restores the thread's current context; on a lost context giving back
- * does nothing. */
+/* Device memory, streams and timing for programs without their own. In: a context. Out: objects of the driver, to be
+ * released here. Every call restores the thread's current context. On a lost context releasing does nothing. */
 #include <stdlib.h>
 
 #include "lib/runtime.h"

@@ -1,5 +1,5 @@
-/* Registers and memory of a plan's entries, without a GPU. In: a plan, which entries. Out: what their cubins say. The
- * sources, options and names are those of prepare.c, so that the disk cache serves both. */
+/* Registers and memory of a plan's entries, without a GPU. In: a plan, the requested entries. Out: the resources in
+ * their cubins. Sources, options and names are those of prepare.c, so that the disk cache serves both. */
 #include <stdio.h>
 #include <stdlib.h>
 

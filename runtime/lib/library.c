@@ -1,5 +1,5 @@
-/* Identifies an NVRTC library without running it. In: its path, or it itself where it is loaded. Out: a line of text
- * that another library, another version or a rebuilt one does not share. */
+/* Identifies an NVRTC library without running it. In: its path, or the loaded library. Out: a line of text that differs
+ * for another library, another version or a rebuilt one. */
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* What a context has loaded. In: sources and the entries wanted of them. Out: functions to launch. The key of an entry
- * is the whole source, the arch and the entry's number, compared in full: wrong code is never taken for right. One
- * thread compiles an entry, others that want it wait. Nothing is unloaded before the context closes. */
+/* The code that a context has loaded. In: sources and the requested entries. Out: functions to launch. The key of an
+ * entry is the whole source, the arch and the entry's number, compared in full, so that wrong code is never used. One
+ * thread compiles an entry; others that want it wait. Nothing is unloaded before the context closes. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Source to a cubin or PTX. In: CUDA text and an arch. Out: the image and NVRTC's log, or the log within the error. The
- * options are fixed: nothing a spec says reaches NVRTC but through the source. What the disk cache has is not compiled,
- * and NVRTC then not opened. Any number of threads may compile at once. */
+/* Compiles source to a cubin or PTX. In: CUDA text and an arch. Out: the image and NVRTC's log, or the log within the
+ * error. The options are fixed: a spec reaches NVRTC only through the source. If the disk cache has the image, nothing
+ * is compiled and NVRTC is not opened. Any number of threads may compile at once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A plan's kernel made ready to launch. In: the plan, and the extents if known. Out: the entries a launch may need,
- * loaded. With all extents known, what is left out are the variants no alignment of the arguments can bring about. */
+/* Prepares a plan's kernel for launches. In: the plan, and the extents if known. Out: the entries that a launch may
+ * need, loaded. If all extents are known, variants that no alignment of the arguments can select are left out. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
-/* Calls from Python without ctypes. In: a call's objects, which the library of arrays that they are of describes
- * through DLPack's exchange table (dlpack.h 1.3). Out: a launch, and the objects of its outputs; or Python's
- * NotImplemented, whereupon the package takes the long way, which says what is wrong too. Nothing of Python is linked
- * or included: its functions are found in the interpreter that calls, and are those of the stable ABI. Its lock is held
- * wherever an object is touched. */
+/* Calls from Python without ctypes. In: a call's objects, which DLPack's exchange table of their array library
+ * describes (dlpack.h 1.3). Out: a launch, and the objects of its outputs; or Python's NotImplemented, after which the
+ * package takes the longer path, which also reports errors. Nothing of Python is linked or included: its functions are
+ * found in the calling interpreter, and belong to the stable ABI. The GIL is held wherever an object is used. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* What a launch found out about its arguments, kept for the next one of this thread. In: a prepared kernel and
- * arguments. Out: all that depends on shapes, strides and alignments, where the last launch but a few had the same
- * ones; what depends on addresses and on values is looked at each time. Invariant: what is recalled is what would be
- * found out, or nothing is: whatever is not sure goes the long way, which refuses too. */
+/* Keeps what a launch found out about its arguments for later launches of the same thread. In: a prepared kernel and
+ * arguments. Out: everything that depends on shapes, strides and alignments, if one of the last few launches had the
+ * same ones. Addresses and values are checked every time. Invariant: a recalled result is what the full path would
+ * compute, or nothing is recalled. Any doubtful case takes the full path, which also refuses wrong arguments. */
 #include <string.h>
 
 #include "lib/runtime.h"

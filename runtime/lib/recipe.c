@@ -1,5 +1,5 @@
-/* Copies of recipes. In: a kernel of a plan. Out: a copy in one block of memory that owes the plan nothing, so that the
- * compilation may be closed while what was prepared is launched. The receipt is not copied: no launch needs it. */
+/* Copies plans. In: a kernel of a plan. Out: a copy in one block of memory that does not refer to the plan, so that the
+ * compilation may be closed while prepared kernels are launched. The receipt is not copied: no launch needs it. */
 #include <stdlib.h>
 #include <string.h>
 

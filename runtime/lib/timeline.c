@@ -1,7 +1,7 @@
-/* FX_TRACE=FILE: what this process does and when, as a chrome trace. In: events that have just ended. Out: a JSON array
- * of complete events, which chrome://tracing and Perfetto open. Invariant: behind every event the file is whole, so
- * that it is JSON however the process ends; nothing is allocated for an event, and nothing waits but for the lock.
- * Nothing here fails as far as a caller is concerned: where the file cannot be written there is no trace. */
+/* FX_TRACE=FILE: events of this process with times, as a chrome trace. In: events that have just ended. Out: a JSON
+ * array of complete events, which chrome://tracing and Perfetto open. Invariant: the file is complete after every
+ * event, so that it is valid JSON however the process ends. Nothing is allocated for an event, and it waits only for
+ * the lock. No failure reaches the caller: if the file cannot be written there is no trace. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

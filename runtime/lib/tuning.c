@@ -1,10 +1,10 @@
-/* The database of tuned choices, by SQLite, which is opened at run time as CUDA is: nothing here is built with it, and
- * where it is not found there are no rows. In: a file, a kernel. Out: rows, each checked against the kernel that it is
- * read for: entries are named, so that a plan that has no such entry takes no notice. Invariant: no row makes a call
- * fail.
+/* The database of tuned choices, by SQLite, which is opened at run time as CUDA is. fx is built without it, and if it
+ * is not found there are no rows. In: a file, a kernel. Out: rows, each checked against the kernel it is read for. Rows
+ * name entries, so a plan without such an entry ignores the row. Invariant: no row makes a call fail.
  *
- * SQLite and no file of our own: several processes write at once, a crash leaves what was, a damaged file is told, and
- * a person can look into it. Its journal is the default one, which works on any file system; a write is one row. */
+ * SQLite is used instead of a file format of our own because several processes write at once, a crash keeps the old
+ * contents, damage is detected, and people can look into it. Its journal is the default one, which works on any file
+ * system. A write is one row. */
 #include "lib/tuning.h"
 
 #include <dlfcn.h>
