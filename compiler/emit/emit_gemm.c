@@ -411,7 +411,7 @@ static void emit_segment(struct operand_place *b, int i, bool has_a) {
 }
 
 static void emit_all_stored(struct operand_place *b) {
-    int n = b->l->kernel->group->n_stores, first_map = 0;
+    int n = gemm_elements(b->g, b->l->kernel->group), first_map = 0;
     for (int i = 0; i < b->shape->n_segments; i++) first_map += 1 + b->shape->segments[i].n_sums;
     buf_line(b->out, "  static constexpr int STORED = %d;  // tensors that are stored by tensor maps", n);
     for (int i = 0; i < n; i++) emit_stored(b, i, first_map);

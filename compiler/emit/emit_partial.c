@@ -66,23 +66,23 @@ void body_emit_partials(struct body *b) {
         const struct node *v = r->stores[s].value;
         struct gemm_reduced d = gemm_reduced(b->g, b->l->kernel, &r->stores[s]);
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
-        const char *type = value_ctype(v->dtype);
+        const char *result = value_ctype(v->dtype), *type = x.is_spread ? "fx_spread" : result;
         buf_line(b->w.out, "  struct partial%d {%s", n, value_comment(b->g, v));
         buf_line(b->w.out, "    typedef %s value;", type);
         buf_line(b->w.out, "    static constexpr bool OVER_M = %s, OVER_N = %s;", d.run_m >= 0 ? "true" : "false",
             d.run_n >= 0 ? "true" : "false");
         buf_line(b->w.out, "    static FX_DEVICE %s none() { return %s; }", type,
-            value_start(&b->w, v->reduction, v->dtype));
+            x.is_spread ? "fx_spread()" : value_start(&b->w, v->reduction, v->dtype));
         buf_line(b->w.out, "    static FX_DEVICE %s combine(%s a, %s b) { return %s; }", type, type, type,
-            value_combined(&b->w, v->reduction, v->dtype, "a", "b"));
+            x.is_spread ? "fx_join_spreads(a, b)" : value_combined(&b->w, v->reduction, v->dtype, "a", "b"));
         buf_line(b->w.out,
-            "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return x.%s[v]; }", type,
-            emit_member(b->w.names, x.of));
+            "    template <int V> static FX_DEVICE %s get(const elements<V> &x, int v) { return %sx.%s[v]%s; }", type,
+            x.is_spread ? "fx_spread{1.0f, " : "", emit_member(b->w.names, x.of), x.is_spread ? ", 0.0f}" : "");
         buf_line(b->w.out, "  };");
         emit_function(b->w.out,
             arena_printf(arena(b), "  FX_DEVICE void put(partial%d, %s x, int batch, int m, int n) const", n, type),
             arena_printf(arena(b), "*(%s) = %s;", partial_address(b, &t, &x, &d),
-                element_of_value(&b->w, t.dtype, v->dtype, "x")));
+                element_of_value(&b->w, t.dtype, v->dtype, x.is_spread ? "x.around" : "x")));
         buf_printf(&names, ", partial%d", n++);
     }
     buf_line(b->w.out, "  template <class ENGINE> using partials = fx_gemm_partials<ENGINE, %s%s>;", b->l->struct_name,

@@ -117,7 +117,8 @@ bool fuse_is_few(const struct graph *g, const struct node *n);
 /* Whether loop n reduces the rows of r, or runs along them. */
 bool fuse_fits_row(const struct group *r, const struct node *n);
 /* Puts a store into its row program, f->row. */
-void fuse_add_row(struct fuser *f, struct node *value, int param, int buffer, bool waits);
+void fuse_add_row(
+    struct fuser *f, struct node *value, int param, int buffer, bool waits, const struct node *awaited);
 /* What row program r computes on the way to its stores, once every buffer is known. */
 void fuse_collect_steps(struct fuser *f, struct group *r);
 /* Outputs that are computed element by element from what a row program reads are stored by its last walk. */

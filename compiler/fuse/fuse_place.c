@@ -221,6 +221,27 @@ static bool has_row_places(const struct fuser *f, const struct node *value) {
     return true;
 }
 
+/* The product whose epilogue reduces runs to all that was found below, or NULL. */
+static const struct node *product_of_runs(const struct fuser *f, struct node *const *below, int n) {
+    const struct node *product = NULL;
+    for (int k = 0; k < n; k++) {
+        struct partial_of x;
+        const struct node *host = NULL;
+        if (!as_partial(f->g, below[k], &x) || x.size != PARTIAL_RUN) return NULL;
+        bool *is_below = NEW_ARRAY(&f->g->cx->arena, bool, f->g->n_nodes + 1);
+        is_below[x.of->id] = true;
+        for (int i = x.of->id; i >= 0 && !host; i--) {
+            const struct node *m = f->g->nodes[i];
+            if (!is_below[i]) continue;
+            if (fuse_is_for_mainloop(f, m) && nodes_same_axes(m->axes, m->n_axes, x.of->axes, x.of->n_axes)) host = m;
+            for (int a = 0; a < m->n_args; a++) is_below[m->args[a]->id] = true;
+        }
+        if (!host || (product && product != host)) return NULL;
+        product = host;
+    }
+    return product;
+}
+
 /* Puts a stored value into the kernel that computes it, of which `element` is computed for each element of axes; asks
  * for buffers of the contractions it reads besides. False where the element is not the value itself and no
  * contraction's kernel may compute it. */
@@ -235,7 +256,8 @@ static bool place_element(
     f->row.is_row = f->rows && !is_partial && fuse_find_row(f, value, axes, n_axes, is_stored, true, &f->row) &&
                     has_row_places(f, value);
     int n = walk_below(f, element, axes, n_axes, is_stored, true);
-    if (f->row.is_row && n) { /* it waits for other kernels, so those who wait for none do not share its program */
+    const struct node *awaited = f->row.is_row && buffer >= 0 ? product_of_runs(f, below, n) : NULL;
+    if (f->row.is_row && n && !awaited) { /* it waits for other kernels, so those who wait for none do not share its program */
         f->row.is_row = fuse_find_row(f, value, axes, n_axes, is_stored, false, &f->row) && has_row_places(f, value);
         n = walk_below(f, element, axes, n_axes, is_stored, false);
     }
@@ -261,7 +283,7 @@ static bool place_element(
         const int b = fuse_need_buffer(f, below[i], below[i]->dtype, NULL, why, at);
         f->p->buffers[b].is_early = fuse_is_early(f, below[i]);
     }
-    if (f->row.is_row) fuse_add_row(f, value, param, buffer, n > 0);
+    if (f->row.is_row) fuse_add_row(f, value, param, buffer, n > 0, awaited);
     else if (host) fuse_add_store(f, group_of(f, host), value, param, buffer);
     else add_pointwise(f, value, param, buffer, n > 0);
     return true;
@@ -311,7 +333,7 @@ void fuse_place_store(struct fuser *f, struct node *value, int param, int buffer
     struct partial_of x;
     if (buffer >= 0 && f->epilogues && as_partial(f->g, value, &x)) {
         if (x.size == PARTIAL_RUN && place_element(f, value, x.of, x.of->axes, x.of->n_axes, param, buffer)) return;
-        if (f->rows && place_beside_row(f, value, &x, buffer)) return;
+        if (f->rows && !x.is_spread && place_beside_row(f, value, &x, buffer)) return;
     }
     place_element(f, value, value, space.axes, space.n, param, buffer);
 }

@@ -87,27 +87,31 @@ static bool is_kept(const struct fuser *f, const struct node *value, int buffer)
 }
 
 /* Whether a store may join row program r: outputs, which nobody reads, join outputs; and nobody waits in vain where
- * neither waits for another kernel. */
-static bool may_join_row(const struct fuser *f, const struct group *r, bool is_output, bool waits) {
+ * neither waits for another kernel, or both for one. */
+static bool may_join_row(
+    const struct fuser *f, const struct group *r, bool is_output, bool waits, const struct node *awaited) {
     bool all_outputs = is_output;
     if (!r->is_row || !nodes_same_axes(r->axes, r->n_axes, f->row.axes, f->row.n_axes) ||
         !nodes_same_axes(r->reduced, r->n_reduced, f->row.reduced, f->row.n_reduced))
         return false;
     for (int i = 0; i < r->n_stores; i++) all_outputs &= r->stores[i].param >= 0;
-    return all_outputs || (!waits && !r->waits);
+    return all_outputs || (!waits && !r->waits) || (awaited && awaited == r->awaited);
 }
 
-void fuse_add_row(struct fuser *f, struct node *value, int param, int buffer, bool waits) {
+void fuse_add_row(
+    struct fuser *f, struct node *value, int param, int buffer, bool waits, const struct node *awaited) {
     struct group *r = NULL;
     for (int i = 0; !r && i < f->p->n_groups; i++) {
         struct group *x = &f->p->groups[i];
-        if (!may_join_row(f, x, param >= 0, waits)) continue;
+        if (!may_join_row(f, x, param >= 0, waits, awaited)) continue;
         if (is_kept(f, x->stores[0].value, x->stores[0].buffer) == is_kept(f, value, buffer)) r = x;
     }
     if (!r) {
         r = &PUSH(&f->g->cx->arena, f->p->groups, f->p->n_groups);
         *r = f->row;
+        r->awaited = awaited;
     }
+    if (r->awaited != awaited) r->awaited = NULL;
     r->waits |= waits;
     if (r->order < value->id) r->order = value->id;
     fuse_add_store(f, r, value, param, buffer);

@@ -117,6 +117,8 @@ struct group {             /* one GPU kernel */
     int axes[MAX_AXES];    /* its iteration space, a set */
     int order;             /* groups run in ascending order */
     bool waits;            /* of a row program: it reads what another kernel writes */
+    const struct node *awaited; /* likewise: the product whose epilogue reduced all that it reads of other kernels, or
+                                   NULL */
     bool is_copy; /* it computes nothing but positions: its one store puts what buffer `copied` holds into a parameter
                      written in place */
     int copied;
@@ -224,9 +226,11 @@ struct partial_of { /* a reduction of runs of elements along one label or two */
     struct node *of;         /* what is reduced */
     int n, size;             /* labels; elements of a run, of a matrix product PARTIAL_RUN */
     int label[2], run[2];    /* along label[i] of `of`, run number run[i] of the result */
+    bool is_spread; /* squares of the distances of `of` from its mean over the run are added up, not `of` itself */
 };
 /* True if n reduces another value run by run, as the pass `partial` writes it: over I of `of` at L = size * P + I, with
- * what the reduction begins with outside of L. P is the label of runs. */
+ * what the reduction begins with outside of L. P is the label of runs. What is read of the runs themselves, their means,
+ * is then no part of `of`. */
 bool as_partial(const struct graph *g, const struct node *n, struct partial_of *out);
 /* Whether store s of group r reduces elements of the group's space: tile by tile, or, in a row program, over runs of
  * rows; *out then says how. */

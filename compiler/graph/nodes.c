@@ -129,7 +129,7 @@ static bool as_run_position(
     return false;
 }
 
-bool as_partial(const struct graph *g, const struct node *n, struct partial_of *out) {
+static bool as_reduced_runs(const struct graph *g, const struct node *n, struct partial_of *out) {
     if (n->kind != N_REDUCE || n->reduction > RED_MIN || n->n_reduced > 2) return false;
     const struct node *at = n->args[0];
     if (at->kind != N_ACCESS || !at->has_fill || at->n_at != n->n_reduced) return false;
@@ -149,9 +149,41 @@ bool as_partial(const struct graph *g, const struct node *n, struct partial_of *
     return out->n == 1 || (out->run[0] != out->run[1] && at->args[1]->args[1] != at->args[2]->args[1]);
 }
 
+/* Whether n is idx(label) // size. */
+static bool is_run_of(const struct node *n, int label, int size) {
+    return node_is_op(n, O_FLOORDIV) && n->args[0]->kind == N_INDEX && n->args[0]->axis == label &&
+           n->args[1]->kind == N_CONST && n->args[1]->integer == size;
+}
+
+/* Whether `of` is the square of v's distance from its mean over the run of x, made of the sum of that run: v. */
+static struct node *as_distance_in_run(const struct graph *g, const struct partial_of *x) {
+    const struct node *d = x->of->args[0], *at, *mean;
+    struct partial_of sum;
+    if (!node_is_op(x->of, O_MUL) || x->of->args[1] != d || !node_is_op(d, O_SUB) || x->n != 1) return NULL;
+    at = d->args[1];
+    if (at->kind != N_ACCESS || at->has_fill || at->n_at != 1 || at->at[0] != x->run[0] ||
+        !is_run_of(at->args[1], x->label[0], x->size))
+        return NULL;
+    mean = at->args[0];
+    if (!node_is_op(mean, O_MUL) && !node_is_op(mean, O_DIV)) return NULL;
+    for (int i = 0; i < 2; i++)
+        if (as_reduced_runs(g, mean->args[i], &sum) && mean->args[i]->reduction == RED_SUM && sum.of == d->args[0] &&
+            sum.n == 1 && sum.size == x->size && sum.run[0] == x->run[0] && sum.label[0] == x->label[0])
+            return d->args[0];
+    return NULL;
+}
+
+bool as_partial(const struct graph *g, const struct node *n, struct partial_of *out) {
+    if (!as_reduced_runs(g, n, out)) return false;
+    struct node *v = n->reduction == RED_SUM && n->dtype == FX_F32 ? as_distance_in_run(g, out) : NULL;
+    if (v) out->of = v, out->is_spread = true;
+    return true;
+}
+
 bool is_partial_store(const struct graph *g, const struct group *r, const struct store *s, struct partial_of *out) {
     if (s->buffer < 0 || (!r->n_sums && !r->is_row) || !as_partial(g, s->value, out)) return false;
     if (!r->is_row) return out->size == PARTIAL_RUN;
+    if (out->is_spread) return false;
     for (int i = 0; i < r->n_axes; i++)
         if (r->axes[i] == out->label[0]) return out->n == 1;
     return false;

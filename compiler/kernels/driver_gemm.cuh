@@ -420,6 +420,17 @@ struct fx_gemm_partial {
   }
 };
 
+// fx_spread: how many elements, their mean, and the sum of the squares of their distances from it
+struct fx_spread {
+  float n = 0, mean = 0, around = 0;
+};
+
+// fx_join_spreads: that of the elements of both
+FX_DEVICE fx_spread fx_join_spreads(const fx_spread &a, const fx_spread &b) {
+  const float n = a.n + b.n, of_b = b.n * fx_rcp_approx(fmaxf(n, 1.0f)), apart = b.mean - a.mean, off = apart * of_b;
+  return fx_spread{n, a.mean + off, a.around + b.around + apart * off * a.n};
+}
+
 // fx_gemm_partials: all that a problem reduces of its tiles; their slots lie one after the other
 template <class ENGINE, class PROBLEM, class... PARTIALS>
 struct fx_gemm_partials {

@@ -9,6 +9,10 @@
 template <class ENGINE> FX_DEVICE constexpr auto fx_reduces(int) -> decltype(ENGINE::STAGED, true) { return true; }
 template <class ENGINE> FX_DEVICE constexpr bool fx_reduces(...) { return false; }
 
+// fx_reduces_columns: whether it does so where the sums are, over rows alone, and stores boxes besides
+template <class ENGINE> FX_DEVICE constexpr auto fx_reduces_columns(int) -> decltype(ENGINE::BEHIND, true) { return true; }
+template <class ENGINE> FX_DEVICE constexpr bool fx_reduces_columns(...) { return false; }
+
 // fx_wgmma_start: what all threads of a block do once the first has begun the memory barriers
 FX_DEVICE void fx_wgmma_start(const fx_tensor_map *maps) {
   if (threadIdx.x == 0) {
@@ -94,6 +98,7 @@ struct fx_wgmma_tile {
       fx_warp_barrier();
     }
     if constexpr (fx_reduces<ENGINE>(0)) ENGINE::reduce(p, at, part * 64, acc);
+    else if constexpr (fx_reduces_columns<ENGINE>(0)) ENGINE::template chunks<0>(p, maps, at, part * 64, columns, rows, acc, staging);
     else if constexpr (ENGINE::SLABS > 0) fx_wgmma_boxes<0, ENGINE>(p, maps, at, part * 64 + warp * 16, columns, rows, acc, staging);
     else fx_wgmma_epilogue<ENGINE>(p, at, part * 64 + warp * 16, columns, acc, staging);
   }

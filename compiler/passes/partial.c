@@ -8,7 +8,10 @@
  * divided too, with runs of other lengths. For products it is done if nothing else needs the whole result, whose
  * elements are then not read again; otherwise if a row program would read it once more than without this reduction:
  * over both sides at once, or over more elements than its registers hold. Terms are added in another order, as in any
- * sum. Not with `fuse: never`, which wants every contraction by itself. */
+ * sum. Not with `fuse: never`, which wants every contraction by itself.
+ *
+ * sum[N]((f - c) ** 2), where c is computed from the product and is the same along N, as in a variance, becomes
+ * sum[P](d + n * (m - c) ** 2): run P has n elements with mean m, and the epilogue begins d = sum[I]((f - m) ** 2) too. */
 #include <string.h>
 
 #include "passes/build.h"
@@ -101,6 +104,64 @@ static bool is_long(const struct splitter *s, const struct node *c, int label) {
             last = k->params[i].axes[c->n_axes - 1];
     double extent = k->axes[label].extent >= 0 ? (double)k->axes[label].extent : k->axes[label].nominal;
     return extent > (label == last ? HELD_ALONG : HELD_ACROSS);
+}
+
+/* ---- sums of squares of distances ---- */
+
+/* How many elements a run has, as f32 along the runs; *is_even: all have that many. */
+static struct node *count_of_run(struct splitter *s, struct graph *out, const struct node *n, int label, bool *is_even) {
+    const int size = s->size[label];
+    const int64_t extent = s->kernel->axes[label].extent;
+    *is_even = extent >= 0 && extent % size == 0;
+    if (*is_even) return build_number(out, FX_F32, size, n);
+    struct node *from = build_op(out, O_MUL, build_index(out, s->run[label], n), build_integer(out, FX_I64, size, n),
+                    NULL, n),
+                *left = build_op(out, O_SUB, build_size(out, label, n), from, NULL, n),
+                *count = build_op(out, O_MIN, build_integer(out, FX_I64, size, n), left, NULL, n);
+    return build_node(out, (struct node){.kind = N_CAST, .dtype = FX_F32, .to = FX_F32, .axis = -1, .args = {count},
+                               .span = n->span, .source = n->source});
+}
+
+/* What stands for n, the sum along a label of (f - c) ** 2. */
+static struct node *spread_in_runs(
+    struct splitter *s, struct graph *out, const struct node *n, struct node *f, struct node *c, int label) {
+    bool is_even;
+    const struct node like = {.kind = N_REDUCE, .reduction = RED_SUM, .dtype = FX_F32, .n_reduced = 1,
+        .reduced = {label}, .axis = -1, .span = n->span, .source = n->source};
+    struct node *sum = in_runs(s, out, &like, f, &label, 1)->args[0], *count = count_of_run(s, out, n, label, &is_even),
+                *mean = is_even ? build_op(out, O_MUL, sum, build_number(out, FX_F32, 1.0 / s->size[label], n), NULL, n)
+                                : build_op(out, O_DIV, sum, count, NULL, n);
+    struct node at = {.kind = N_ACCESS, .dtype = FX_F32, .axis = -1, .n_at = 1, .at = {s->run[label]},
+        .args = {mean, build_op(out, O_FLOORDIV, build_index(out, label, n),
+                           build_integer(out, FX_I64, s->size[label], n), NULL, n)},
+        .span = n->span, .source = n->source};
+    struct node *d = build_op(out, O_SUB, f, build_node(out, at), NULL, n),
+                *own = in_runs(s, out, &like, build_op(out, O_MUL, d, d, NULL, n), &label, 1)->args[0],
+                *off = build_op(out, O_SUB, mean, c, NULL, n), *square = build_op(out, O_MUL, off, off, NULL, n);
+    struct node *each = build_op(out, O_ADD, own, build_op(out, O_MUL, count, square, NULL, n), NULL, n);
+    struct node *all = build_sum(out, each, &s->run[label], 1, n);
+    all->name = n->name;
+    return all;
+}
+
+/* Whether n is the sum along one label, whose runs the epilogue of a product takes, of (f - c) ** 2: f is an element of
+ * that epilogue, and c, which is computed from the product, the same along the label. */
+static bool is_spread(struct splitter *s, const struct node *n, int *label, const struct node **f, const struct node **c) {
+    const struct node *d = n->args[0]->args[0];
+    int labels[MAX_AXES], n_labels;
+    if (n->kind != N_REDUCE || n->reduction != RED_SUM || n->dtype != FX_F32 || !s->e.readers[n->id] ||
+        !node_is_op(n->args[0], O_MUL) || n->args[0]->args[1] != d || !node_is_op(d, O_SUB))
+        return false;
+    *f = d->args[0], *c = d->args[1];
+    const struct node *host = epilogue_host(&s->e, *f);
+    if (!host || !s->e.depends[(*c)->id] || s->e.is_element[(*c)->id]) return false;
+    struct node sum = *n;
+    sum.args[0] = (struct node *)*f;
+    if (!epilogue_reduces(&s->e, host, &sum, labels, &n_labels) || n_labels != 1 || n->n_reduced != 1 ||
+        node_has_axis(*c, labels[0]))
+        return false;
+    *label = labels[0];
+    return is_long(s, host, *label);
 }
 
 /* Whether reduction n is taken apart, and along which labels. */
@@ -213,10 +274,16 @@ static bool *find_chain_steps(const struct graph *g) {
 static struct node *split(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
     struct splitter *s = state;
     int labels[MAX_AXES], n_labels, size = PARTIAL_RUN;
-    (void)map;
     if (s->n_split == MOST_PARTIALS || s->kernel->n_axes + 4 > FX_MAX_EXTENTS || s->is_step[old->id])
         return graph_add(out, n);
     bool is_of_tiles = is_split(s, old, labels, &n_labels);
+    const struct node *f, *c;
+    int label;
+    if (!is_of_tiles && is_spread(s, old, &label, &f, &c) && (s->run[label] < 0 || s->size[label] == PARTIAL_RUN)) {
+        split_label(s, label, PARTIAL_RUN);
+        s->n_split++;
+        return spread_in_runs(s, out, n, map[f->id], map[c->id], label);
+    }
     for (int k = 0; is_of_tiles && k < n_labels; k++)
         is_of_tiles &= s->run[labels[k]] < 0 || s->size[labels[k]] == PARTIAL_RUN;
     if (!is_of_tiles) {

@@ -153,7 +153,7 @@ static void join_maps(
     const int first = d->n_maps;
     if (s->chain) join_operands(a, &s->chain->first, true, d);
     join_operands(a, s->chain ? &s->chain->second : &s->gemm, !s->chain, d);
-    for (int i = 0; stores_boxes(s) && i < s->group->n_stores; i++)
+    for (int i = 0; stores_boxes(s) && i < gemm_elements(c->graph, s->group); i++)
         PUSH(a, d->maps, d->n_maps) = (struct map){.shape = &s->gemm, .store = &s->group->stores[i]};
     for (int i = first, n = d->n_maps; i < n; i++) {
         struct map m = d->maps[i];

@@ -36,11 +36,18 @@ bool gemm_has_reduced(const struct graph *g, const struct group *r) {
     return false;
 }
 
+int gemm_reduced_words(const struct graph *g, const struct group *r, const struct store *s) {
+    enum { SPREAD_WORDS = 3 }; /* fx_spread */
+    struct partial_of x;
+    if (!is_partial_store(g, r, s, &x)) return 0;
+    return x.is_spread ? SPREAD_WORDS : fx_dtype_bits(s->value->dtype) > 32 ? 2 : 1;
+}
+
 int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn, int threads) {
     int bytes = 0;
     for (int i = 0; i < s->group->n_stores; i++) {
         struct gemm_reduced d = gemm_reduced(g, s, &s->group->stores[i]);
-        int words = fx_dtype_bits(s->group->stores[i].value->dtype) > 32 ? 2 : 1;
+        const int words = gemm_reduced_words(g, s->group, &s->group->stores[i]);
         if (d.run_m >= 0) bytes += threads / 32 * (d.run_n >= 0 ? bn / PARTIAL_RUN : bn) * words * 4;
     }
     return bytes;

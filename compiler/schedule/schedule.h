@@ -340,6 +340,8 @@ struct gemm_reduced gemm_reduced(const struct graph *g, const struct scheduled *
 bool gemm_has_reduced(const struct graph *g, const struct group *r);
 /* What elements of the epilogue share with their runs, operands first: how many there are. */
 int gemm_shared(const struct graph *g, const struct group *r, struct node ***nodes);
+/* Words in which threads hand each other what store s of r reduces of a run; 0: it reduces nothing. */
+int gemm_reduced_words(const struct graph *g, const struct group *r, const struct store *s);
 /* Shared memory behind the staged tile of bn columns that its reductions over rows take. */
 int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn, int threads);
 /* How many adjacent columns a thread of the epilogue takes at a time: what it reads for them stays in registers. */

@@ -132,7 +132,7 @@ bool has_tail(const struct graph *g, const struct scheduled *s, const struct ope
 
 int tail_map(const struct graph *g, const struct scheduled *s, int segment, bool is_a) {
     const struct gemm_shape *shape = &s->gemm;
-    int n = stores_boxes(s) ? s->group->n_stores : 0;
+    int n = stores_boxes(s) ? gemm_elements(g, s->group) : 0;
     for (int i = 0; i < shape->n_segments; i++) n += 1 + shape->segments[i].n_sums;
     for (int i = 0; i <= segment; i++) {
         if (i == segment && is_a) return n;
@@ -225,20 +225,22 @@ static const struct wgmma_tile *tiles_of(const struct gemm_shape *shape, int *n)
 }
 
 /* By the formulas of engine_wgmma.cuh, driver_split.cuh and driver_wgmma_cluster.cuh. */
-static int smem_bytes(const struct wgmma_tile *t, int stages, int b_tiles, int n_sums, int slabs, int staged) {
+static int smem_bytes(
+    const struct wgmma_tile *t, int stages, int b_tiles, int n_sums, int slabs, int behind, int staged) {
     enum { WARPS = WARPGROUP / 32, GROUP_BYTES = 16 * 32 + 32, BARRIERS = 2 * 8 };
     if (t->splits_k)
         return stages * (t->bm + b_tiles * t->bn) * K_BYTES +
                n_sums * (t->bm / 64) * WARPS * (t->bn / 8) * GROUP_BYTES + (stages + t->consumers * WARPS) * BARRIERS;
     if (staged) return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * staged + 2 * stages * 8;
-    int staging = slabs ? slabs * MAP_STORED_ROWS * MAP_ROW_BYTES : 16 * (n_sums * t->chunk * 4 + 32);
+    int staging = slabs ? slabs * MAP_STORED_ROWS * MAP_ROW_BYTES + behind : 16 * (n_sums * t->chunk * 4 + 32);
     return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * (WARPGROUP / 32) * staging + 2 * stages * 8;
 }
 
 static int most_stages(
-    const struct graph *g, const struct wgmma_tile *t, int b_tiles, int n_sums, int slabs, int staged) {
+    const struct graph *g, const struct wgmma_tile *t, int b_tiles, int n_sums, int slabs, int behind, int staged) {
     int stages = MOST_STAGES;
-    while (stages && smem_bytes(t, stages, b_tiles, n_sums, slabs, staged) > g->cx->arch->block_shared) stages--;
+    while (stages && smem_bytes(t, stages, b_tiles, n_sums, slabs, behind, staged) > g->cx->arch->block_shared)
+        stages--;
     return stages;
 }
 
@@ -255,19 +257,41 @@ static bool promotes(const struct gemm_shape *shape) {
     return is_byte(shape) && fx_is_f8(gemm_copied_dtype(shape, true));
 }
 
+int gemm_elements(const struct graph *g, const struct group *r) {
+    int n = 0;
+    for (int i = 0; i < r->n_stores; i++) {
+        if (gemm_reduced_words(g, r, &r->stores[i])) continue;
+        if (n++ != i) return -1;
+    }
+    return n;
+}
+
+/* Words of a column that a tile reduces over rows, where that is all that it reduces and sums; 0: where not. */
+static int words_of_columns(const struct graph *g, const struct scheduled *s) {
+    struct node **shared;
+    int words = 0;
+    for (int i = 0; i < s->group->n_stores; i++) {
+        const struct gemm_reduced d = gemm_reduced(g, s, &s->group->stores[i]);
+        if (d.run_n >= 0) return 0;
+        words += gemm_reduced_words(g, s->group, &s->group->stores[i]);
+    }
+    return gemm_shared(g, s->group, &shared) || is_f32(&s->gemm) ? 0 : words;
+}
+
 int wgmma_boxes(const struct graph *g, const struct partition *p, const struct scheduled *s, int vector) {
     const struct gemm_shape *shape = &s->gemm;
     const struct group *r = s->group;
     struct map_axis axes[MAX_MAP_AXES];
     struct footprint f = group_footprint(g, p, r);
-    if (is_f32(shape) || f.has_loops || f.is_general || r->n_stores > MOST_BOXES || s->hands_on) return 0;
+    const int n_elements = gemm_has_reduced(g, r) && !words_of_columns(g, s) ? -1 : gemm_elements(g, r);
+    if (is_f32(shape) || f.has_loops || f.is_general || n_elements > MOST_BOXES || s->hands_on) return 0;
     for (int i = 0, n_rows = 0; i < s->n_loads; i++) {
         bool is_of_rows = false, is_of_columns = false;
         for (int j = 0; j < shape->m.n; j++) is_of_rows |= tensor_axis(&s->loads[i], shape->m.axes[j]) >= 0;
         for (int j = 0; j < shape->n.n; j++) is_of_columns |= tensor_axis(&s->loads[i], shape->n.axes[j]) >= 0;
         if (is_of_rows && (is_of_columns || ++n_rows > MOST_OF_ROWS)) return 0;
     }
-    for (int i = 0, bits = 0; i < r->n_stores; i++) {
+    for (int i = 0, bits = 0; i < n_elements; i++) {
         struct tensor t = tensor_of_store(g, p, &r->stores[i]);
         if (t.dtype != FX_F16 && t.dtype != FX_BF16 && t.dtype != FX_F32) return 0;
         if (t.is_strided || t.is_split || (bits && fx_dtype_bits(t.dtype) != bits)) return 0;
@@ -277,7 +301,7 @@ int wgmma_boxes(const struct graph *g, const struct partition *p, const struct s
         add_view(g, &t);
         if (map_axes(g, shape, NULL, &t, axes) > MAX_MAP_AXES) return 0;
     }
-    return r->n_stores;
+    return n_elements < 0 ? 0 : n_elements;
 }
 
 /* Whether tensor maps would bring an operand with m or n contiguous. */
@@ -339,7 +363,7 @@ static int staged_bytes(const struct graph *g, const struct scheduled *s) {
 
 static const char *engine(
     const struct graph *g, const struct scheduled *s, const struct wgmma_tile *e, int b_tiles, int stages, int beside,
-    int chunk, int slabs, int staged, bool stores_any) {
+    int chunk, int slabs, int behind, int staged, bool stores_any) {
     const enum fx_dtype a = gemm_copied_dtype(&s->gemm, true), b = gemm_copied_dtype(&s->gemm, false);
     const char *type = a == FX_F16 ? "fx_f16" : a == FX_BF16 ? "fx_bf16" : "float", *columns = "fx_columns",
                *is_aligned = stores_any ? "false" : "true";
@@ -361,6 +385,7 @@ static const char *engine(
     const char *own = arena_printf(&g->cx->arena,
         "fx_wgmma<%s, %s_%d, %d, %d, %d, %d, %d, %s, %d, %d, %d, %s%s>", type, columns, beside * e->bn, beside, e->bm,
         b_tiles, stages, e->consumers, e->is_pingpong ? "true" : "false", n_sums, chunk, slabs, is_aligned, cluster);
+    if (behind) return arena_printf(&g->cx->arena, "fx_wgmma_by_columns<%s, %d>", own, behind);
     return staged ? arena_printf(&g->cx->arena, "fx_wgmma_reducing<%s, %d>", own, staged) : own;
 }
 
@@ -435,29 +460,53 @@ static bool suits_phase(const struct scheduled *s, const struct wgmma_tile *e, i
 struct of_group { /* what is the same of all its tiles */
     double instructions; /* of an element */
     int vector, n_boxes; /* where stores are aligned: elements of a piece, boxes */
+    int words;           /* of a column that is reduced where the sums are, as boxes are stored; else 0 */
 };
 
 static struct of_group of_group(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     const int vector = gemm_piece_vector(g, p, s, 8);
-    return (struct of_group){group_footprint(g, p, s->group).instructions, vector, wgmma_boxes(g, p, s, vector)};
+    const int n_boxes = wgmma_boxes(g, p, s, vector), words = n_boxes ? words_of_columns(g, s) : 0;
+    return (struct of_group){group_footprint(g, p, s->group).instructions, vector, n_boxes, words};
+}
+
+enum {
+    MOST_BY_COLUMNS = 128, /* sums of a thread beside which there are registers for those of columns */
+    OF_A_WORD = 6          /* instructions of an element for each word that is reduced */
+};
+
+/* Bytes of a warp for what it leaves of a chunk's columns, of all parts of its rows, twice: in multiples of what keeps
+ * boxes aligned. */
+static int columns_bytes(const struct wgmma_tile *e, int chunk, int words) {
+    const int parts = e->bm / 64 / (e->is_pingpong ? 1 : e->consumers);
+    return (2 * parts * chunk * words * 4 + 1023) / 1024 * 1024;
+}
+
+static int reduced_words(const struct graph *g, const struct scheduled *s) {
+    int words = 0;
+    for (int i = 0; i < s->group->n_stores; i++) words += gemm_reduced_words(g, s->group, &s->group->stores[i]);
+    return words;
 }
 
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
 static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s,
     const struct wgmma_tile *e, const struct of_group *all, bool stores_any, int most) {
-    int n_sums = s->gemm.n_accumulators, b_tiles = s->gemm.most_sums, staged = staged_bytes(g, s),
+    const bool by_columns = all->words && !stores_any && !e->splits_k;
+    int n_sums = s->gemm.n_accumulators, b_tiles = s->gemm.most_sums, staged = by_columns ? 0 : staged_bytes(g, s),
         vector = stores_any && !staged ? 1 : all->vector,
         beside = !e->splits_k && are_beside(s, e->bn) ? n_sums : 1,
         n_boxes = stores_any || e->splits_k || staged ? 0 : all->n_boxes,
-        slabs = 2 * n_boxes, stages = most_stages(g, e, b_tiles, n_sums, slabs, staged), chunk = e->chunk;
+        slabs = 2 * n_boxes, behind = 0, stages, chunk = e->chunk;
     if (n_boxes) {
         struct tensor t = tensor_of_store(g, p, s->group->stores);
         chunk = MAP_ROW_BYTES * 8 / fx_dtype_bits(t.dtype);
-        if (most_stages(g, e, b_tiles, n_sums, n_boxes, 0) > stages)
-            stages = most_stages(g, e, b_tiles, n_sums, slabs = n_boxes, 0);
     }
+    if (by_columns) behind = columns_bytes(e, chunk, all->words);
+    stages = most_stages(g, e, b_tiles, n_sums, slabs, behind, staged);
+    if (n_boxes && most_stages(g, e, b_tiles, n_sums, n_boxes, behind, 0) > stages)
+        stages = most_stages(g, e, b_tiles, n_sums, slabs = n_boxes, behind, 0);
     if (stages > most) stages = most;
     if (staged && (e->splits_k || s->hands_on)) return;
+    if (by_columns && sums_held(e, n_sums) > MOST_BY_COLUMNS) return;
     if (lacks_registers(g, s, e, n_sums, n_boxes > 0, staged > 0, all->instructions)) return;
     if (!suits_phase(s, e, n_sums) || n_sums < e->least_sums || n_sums > e->most_sums) return;
     if (!n_boxes && e->chunk / vector > 32) return;
@@ -477,7 +526,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
                                                      : OF_SCALED_COLUMNS);
     const int k = K_BYTES / (is_split ? 2 : element_bytes(&s->gemm));
     const double epilogue = gemm_epilogue_cycles(e->bm * e->bn, e->is_pingpong ? 1 : e->consumers, n_sums,
-        all->instructions + (is_split ? 0 : STORED * n_sums));
+        all->instructions + (is_split ? 0 : STORED * n_sums) + OF_A_WORD * reduced_words(g, s));
     struct config *c = config_next(s);
     if (!c) return;
     *c = (struct config){.is_aligned = true,
@@ -491,7 +540,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .stages = stages,
         .block = WARPGROUP * (1 + e->consumers),
         .min_blocks = 1,
-        .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums, slabs, staged),
+        .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums, slabs, behind, staged),
         .vector = vector,
         .rate = rate,
         .epilogue = epilogue,
@@ -504,7 +553,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .cluster_n = e->cluster_n,
         .exchange = e->splits_k ? e->bm * e->bn * n_sums * sizeof(float) / EXCHANGE_BYTES : 0,
         .suffix = suffix(g, e, stores_any),
-        .engine = engine(g, s, e, b_tiles, stages, beside, chunk, slabs, staged, stores_any),
+        .engine = engine(g, s, e, b_tiles, stages, beside, chunk, slabs, behind, staged, stores_any),
         .text = arena_printf(&g->cx->arena, "wgmma %s%dx%dx%d, %d stages, %s%s",
             s->gemm.is_halved   ? "f32 as two f16 "
             : is_split          ? "f32 in parts "

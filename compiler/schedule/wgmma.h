@@ -29,6 +29,8 @@ bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const st
  * many rows as a warp has. */
 bool has_maps(const struct scheduled *s);
 bool stores_boxes(const struct scheduled *s);
+/* How many stores of r are of elements; those that reduce them stand behind. -1: not all of them do. */
+int gemm_elements(const struct graph *g, const struct group *r);
 
 /* Whether operand o of s, its A or a B, has a tensor map more, whose boxes are the last rows of m or n that are left of
  * MAP_BOX; number of the first such map of a segment's A, or of its B's, among the launch's. */
@@ -39,7 +41,8 @@ void wgmma_limit_stages(
     const struct graph *g, const struct partition *p, const struct scheduled *s, struct config *f, int stages);
 /* Whether stores can be copies of boxes, of which there are as many as stores: plain values, made of sums and of what
  * is the same for all rows, or for all columns, in tensors of elements as wide that lie along n in whole pieces of 16
- * bytes. Returns how many stores there are, or 0. */
+ * bytes; sums of columns, or what else is reduced over rows, may stand beside them. Returns how many stores are boxes,
+ * or 0. */
 int wgmma_boxes(const struct graph *g, const struct partition *p, const struct scheduled *s, int vector);
 /* made.c. Whether one operand of s can be a made operand, the other one being copied; marks it. */
 bool wgmma_makes(const struct graph *g, const struct partition *p, struct scheduled *s);

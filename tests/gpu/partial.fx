@@ -234,3 +234,29 @@ test strides { M=65 N=67 K=33 init: integers(-2,2) seed: 65 tol: exact }
 # a run of 64 that is cut, filled with what does not begin a sum: not the epilogue's own
 kernel filled(x: bf16[M,K], w: bf16[K,N], v: f32[I=64], u: f32[P]) -> y: f32[M,P] { h = x @ w; y = sum[I](h[N: P * 64 + I] ?? 1) + sum[I](v) + u }
 test filled { M=20 K=24 N=100 P=2 }
+# squares of distances, from a mean, from what else is the same along the rows, beside what is stored of the elements; runs that are cut
+kernel variances(x: bf16[M,K], w: bf16[N,K], b: bf16[N]) -> (h: bf16[M,N], m: f32[N], t: f32[N], q: f32[N]) {
+  v = x @ w + b
+  h = v
+  m = mean[M](v)
+  t = sum[M]((v - m) * (v - m))
+  q = max[M](v)
+}
+kernel about(x: f16[B,M,K], w: f16[B,N,K]) -> (h: f16[B,M,N], t: f32[B,N]) {
+  v = x @ w
+  h = relu(v)
+  s = 2 * max[M](v)
+  t = sum[M]((v - s) * (v - s))
+}
+kernel variances_alone(x: bf16[M,K], w: bf16[N,K]) -> t: f32[N] { v = x @ w; m = mean[M](v); t = mean[M]((v - m) * (v - m)) }
+kernel variances_of_rows(x: bf16[M,K], w: bf16[N,K]) -> t: f32[M] { v = x @ w; m = mean[N](v); t = mean[N]((v - m) * (v - m)) }
+kernel batch_norm(x: bf16[M,K], w: bf16[N,K], g: f32[N]) -> y: bf16[M,N] { y = layernorm[M](x @ w + g) * g }
+test variances { M=130 N=72 K=16 init: normal seed: 1 }
+test variances { M=65 N=68 K=33 init: integers(-2,2) seed: 2 }
+test variances { M=256 N=136 K=24 init: normal(1,0.1) seed: 3 }
+test about { B=2 M=130 N=64 K=16 init: normal seed: 4 }
+test about { B=2 M=127 N=62 K=17 init: integers(-2,2) seed: 5 }
+test variances_alone { M=300 N=72 K=16 init: normal seed: 6 }
+test variances_of_rows { M=72 N=300 K=16 init: normal seed: 7 }
+test batch_norm { M=300 N=72 K=16 init: normal seed: 8 }
+test batch_norm { M=67 N=60 K=20 init: normal seed: 9 }

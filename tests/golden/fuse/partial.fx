@@ -17,3 +17,10 @@ kernel centred(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] {
 kernel softmax_needs_it_whole(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = softmax[N](x @ w) }
 kernel a_part_of_n(x: f16[M,K], w: f16[K,G,L]) -> y: f32[M,G] { y = sum[L](x @ w) }
 kernel apart(x: f16[M,K], w: f16[K,N]) -> y: f32[M] with { fuse: never } { y = sum[N](x @ w) }
+kernel variance(x: f16[M=4096,K], w: f16[K,N]) -> (y: f16[M,N], v: f32[N]) {
+  h = x @ w
+  y = relu(h)
+  v = var[M](h)
+}
+kernel about_an_input(x: f16[M,K], w: f16[K,N], c: f32[N]) -> v: f32[N] { h = x @ w; v = sum[M]((h - c) * (h - c)) }
+kernel about_a_cut_run(x: f16[M=100,K], w: f16[K,N]) -> v: f32[N] { h = x @ w; m = max[M](h); v = sum[M]((h - m) * (h - m)) }
