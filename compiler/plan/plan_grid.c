@@ -263,6 +263,36 @@ static void side_lines(
     terms_op(x, FX_T_DIV);
 }
 
+static void push_blocks(struct terms *x, const struct kernel *k, const struct segment *e, const struct config *f) {
+    terms_size(x, k, e->k.axes, e->k.n);
+    terms_constant(x, f->tile_k);
+    terms_op(x, FX_T_CDIV);
+    if (!e->k_outer.n) return;
+    terms_size(x, k, e->k_outer.axes, e->k_outer.n);
+    terms_op(x, FX_T_MUL);
+}
+
+/* What the L2 cache brings in a cycle. */
+static void push_l2_bytes(struct terms *x, const struct scheduled_graph *c, const struct launch *l,
+    const struct config *f, const struct segment *e) {
+    const struct arch *m = c->graph->cx->arch;
+    const int64_t from = gemm_long_blocks(&l->kernel->gemm, e, f);
+    terms_constant(x, m->l2_bytes);
+    if (!from) return;
+    terms_constant(x, from);
+    push_blocks(x, c->graph->kernel, e, f);
+    launch_grid(x, c, l, f);
+    if (f->cluster_m) {
+        terms_constant(x, f->cluster_m * f->cluster_n);
+        terms_op(x, FX_T_MUL);
+    }
+    terms_op(x, FX_T_MUL);
+    terms_op(x, FX_T_LE);
+    terms_constant(x, gemm_long_l2_bytes(m) - m->l2_bytes);
+    terms_op(x, FX_T_MUL);
+    terms_op(x, FX_T_ADD);
+}
+
 /* The same of a configuration that the L2 cache feeds: the formula of gemm_price.c. */
 static void fed_cost(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     const struct kernel *k = c->graph->kernel;
@@ -281,18 +311,12 @@ static void fed_cost(struct terms *x, const struct scheduled_graph *c, const str
         terms_op(x, FX_T_MUL);
         terms_constant(x, MAP_LINE);
         terms_op(x, FX_T_MUL);
-        terms_constant(x, c->graph->cx->arch->l2_bytes);
+        push_l2_bytes(x, c, l, f, e);
         terms_op(x, FX_T_DIV);
         terms_constant(x, llround(PARTS * 2.0 * f->tile_m * f->tile_n * e->n_sums * f->tile_k / f->rate));
         terms_op(x, FX_T_MAX);
-        terms_size(x, k, e->k.axes, e->k.n);
-        terms_constant(x, f->tile_k);
-        terms_op(x, FX_T_CDIV);
+        push_blocks(x, k, e, f);
         terms_op(x, FX_T_MUL);
-        if (e->k_outer.n) {
-            terms_size(x, k, e->k_outer.axes, e->k_outer.n);
-            terms_op(x, FX_T_MUL);
-        }
         if (i) terms_op(x, FX_T_ADD);
     }
     if (f->splits_k) {

@@ -61,18 +61,28 @@ static double resident_blocks(double sms, int cluster) {
     return cluster * (clusters > 1 ? clusters : 1);
 }
 
+int64_t gemm_long_blocks(const struct gemm_shape *shape, const struct segment *e, const struct config *f) {
+    const double products = 2e11; /* on an H200 */
+    if (fx_dtype_bits(gemm_copied_dtype(shape, true)) != 16) return 0;
+    return (int64_t)(products / ((double)f->tile_m * f->tile_n * f->tile_k * e->n_sums));
+}
+
+int gemm_long_l2_bytes(const struct arch *m) { return (int)(m->l2_bytes * 1.154); }
+
 /* Cycles that an SM takes for a block of k of a tile, of which `rows` by `cols` have so many rows and columns: to
  * multiply it, or for the L2 cache to bring its lines to all that are busy. plan_grid.c has the same as an
  * expression. */
 static double block_cycles(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
-    const struct config *f, double rows, double cols, double busy) {
+    const struct config *f, double rows, double cols, double busy, double blocks) {
+    const int64_t from = gemm_long_blocks(shape, e, f);
+    const int l2_bytes = from && blocks >= (double)from ? gemm_long_l2_bytes(g->cx->arch) : g->cx->arch->l2_bytes;
     double products = 2.0 * f->tile_m * f->tile_n * e->n_sums * f->tile_k / f->rate,
            bytes = f->tile_k * (double)fx_dtype_bits(gemm_copied_dtype(shape, true)) / 8,
            m = nominal_size(g, shape->m.axes, shape->m.n) / rows / (f->cluster_n ? f->cluster_n : 1),
            n = nominal_size(g, shape->n.axes, shape->n.n) / cols / (f->cluster_m ? f->cluster_m : 1),
            lines = m * lines_of_row(g, shape, e, true, f->tile_k) +
                    n * e->n_sums * lines_of_row(g, shape, e, false, f->tile_k),
-           fed = lines * bytes * (busy > LEAST_FED ? busy : LEAST_FED) / g->cx->arch->l2_bytes;
+           fed = lines * bytes * (busy > LEAST_FED ? busy : LEAST_FED) / l2_bytes;
     return products > fed ? products : fed;
 }
 
@@ -116,7 +126,8 @@ static double tile_cycles(const struct graph *g, const struct scheduled *s, cons
         begins |= is_copied_whole(g, s, f, e);
         if (f->is_fed || begins)
             tile += ceil(inner / f->tile_k) * outer *
-                    block_cycles(g, shape, e, f, rows, own, tiles * blocks < sms ? tiles * blocks : sms);
+                    block_cycles(g, shape, e, f, rows, own, tiles * blocks < sms ? tiles * blocks : sms,
+                        ceil(inner / f->tile_k) * outer * tiles);
         else tile += 2.0 * f->tile_m * f->tile_n * e->n_sums * walked / f->rate;
         *flops += 2 * batches * m * n * k * e->n_sums;
         if (!is_copied(f, &e->a)) *computed_ops += batches * k * m * own * e->a.ops;
