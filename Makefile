@@ -304,7 +304,7 @@ mutants-c: mutants-c-programs
 
 # Not part of test: it takes more than half an hour. OF=driver_row, or any part of a mutant's name, KERNEL=phases, SO_FAR=FILE take pieces.
 mutants: $(B)/tests/emu/mutants
-	@FX_CXX=$$PWD/tests/emu/cxx.sh EMU_FILL=1 $(B)/tests/emu/mutants --survivors tests/emu/survivors.txt --jobs $$(nproc) $(if $(OF),--of '$(OF)') $(if $(KERNEL),--kernel '$(KERNEL)') $(if $(SO_FAR),--so-far '$(SO_FAR)') tests/gpu/smallest.fx $(wildcard tests/emu/*.fx)
+	@FX_CXX=$$PWD/tests/emu/cxx.sh $(if $(FILL),EMU_FILL=1) $(B)/tests/emu/mutants --survivors tests/emu/survivors.txt --jobs $$(nproc) $(if $(OF),--of '$(OF)') $(if $(KERNEL),--kernel '$(KERNEL)') $(if $(SO_FAR),--so-far '$(SO_FAR)') tests/gpu/smallest.fx $(wildcard tests/emu/*.fx)
 
 test-arch: $(HOST)
 	@CC='$(CC) $(LANGUAGE)' sh tests/run.sh $(B) arch

@@ -6,12 +6,12 @@
  * deadlock, schedules that disagree) or a result is not the oracle's. It has failed when it survives and is not on the
  * list, or is on it and was caught.
  *
- *   mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--so-far FILE] [--jobs N] [--all-variants]
+ *   mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--so-far FILE] [--jobs N] [--all-variants] [--watched]
  *           [--list] SPEC...
  *     --of: only those whose name contains TEXT; --kernel: only its test blocks; --all-variants: also those that
- *     is_wanted() leaves out; --so-far: names of mutants that earlier pieces of the same run have caught, which are not
- *     tried again; what this one catches is added block by block. A first line `# args: ...` of a spec adds options of
- *     the command
+ *     is_wanted() leaves out; --watched: only with every access seen; --so-far: names of mutants that earlier pieces of
+ *     the same run have caught, which are not tried again; what this one catches is added block by block. A first line
+ *     `# args: ...` of a spec adds options of the command
  *
  * A name is `FILE ITEM | RULE | N | LINE`: the Nth that the rule makes of lines of this text in the item. In what the
  * emitter writes (`emitted KERNEL`) only what synchronises is left out, in all entries of the kernel alike. The rules:
@@ -87,6 +87,7 @@ static const char *of = "", *only_kernel, *so_far;
 static char *caught_before; /* the text of so_far, between newlines */
 static int n_jobs = 2, n_running;
 static bool takes_all, is_watched; /* every access is seen */
+static bool is_seen_alone;         /* there is no pass before that one */
 static int n_entries;              /* started in this pass, in the same order in each */
 
 static void die(const char *what, const char *why) {
@@ -700,8 +701,9 @@ static void start_entry(struct job *job, const struct fx_partition *partition, c
     if (!choose_variants(job, partition, i, v, is_few, &c)) return;
     if (n_entries == MAX_ENTRIES) die("too many entries", c.variants[i].entry);
     unsigned char *differs = report->differs[n_entries++];
-    for (int m = 1; m <= report->n && is_watched && !is_any; m++) is_any = differs[m] && is_left(m);
-    for (int l = 0; l < c.kernel.n_launches && !is_watched && !is_any; l++)
+    const bool is_known = is_watched && !is_seen_alone; /* what is different in it */
+    for (int m = 1; m <= report->n && is_known && !is_any; m++) is_any = differs[m] && is_left(m);
+    for (int l = 0; l < c.kernel.n_launches && !is_known && !is_any; l++)
         is_any = may_differ(fx_get_plan(job->compilation)->source, c.variants[l].entry, c.kernel.name);
     if (!is_any) return;
     snprintf(where, sizeof where, "line %d, %s%s%s", job->request->block->line, c.variants[i].entry,
@@ -916,10 +918,11 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--jobs") && has_more) n_jobs = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--list")) is_list = true;
         else if (!strcmp(argv[i], "--all-variants")) takes_all = true;
+        else if (!strcmp(argv[i], "--watched")) is_seen_alone = true;
         else if (argv[i][0] != '-') argv[n_paths++] = argv[i];
         else
             return fprintf(stderr,
-                       "usage: mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--so-far FILE] [--jobs N] [--all-variants] [--list] SPEC...\n"),
+                       "usage: mutants [--of TEXT] [--kernel NAME] [--survivors FILE] [--so-far FILE] [--jobs N] [--all-variants] [--watched] [--list] SPEC...\n"),
                    2;
     }
     double start = now();
@@ -939,7 +942,7 @@ int main(int argc, char **argv) {
     if (command_parse(3, arguments, &cmd) != FX_OK) return 2;
     machine_open(&cmd, &machine);
     if (!machine.context) die("no emulator", machine.no_gpu);
-    run_specs(argv, n_paths, &machine, &is_list);
+    if (!is_seen_alone) run_specs(argv, n_paths, &machine, &is_list);
     fprintf(stderr, "all specs: %ld runs, %.0f s\n", report->n_runs, now() - start);
     is_watched = true;
     if (fx_emulate(&(struct fx_emulation){.sm_count = SM_COUNT, .is_watched = true}) != FX_OK)
