@@ -460,17 +460,20 @@ static bool suits_phase(const struct scheduled *s, const struct wgmma_tile *e, i
 struct of_group { /* what is the same of all its tiles */
     double instructions; /* of an element */
     int vector, n_boxes; /* where stores are aligned: elements of a piece, boxes */
+    int box_columns;     /* of a box; 0: there are none */
     int words;           /* of a column that is reduced where the sums are, as boxes are stored; else 0 */
 };
 
 static struct of_group of_group(const struct graph *g, const struct partition *p, const struct scheduled *s) {
     const int vector = gemm_piece_vector(g, p, s, 8);
     const int n_boxes = wgmma_boxes(g, p, s, vector), words = n_boxes ? words_of_columns(g, s) : 0;
-    return (struct of_group){group_footprint(g, p, s->group).instructions, vector, n_boxes, words};
+    const int bits = n_boxes ? fx_dtype_bits(tensor_of_store(g, p, s->group->stores).dtype) : 0;
+    return (struct of_group){group_footprint(g, p, s->group).instructions, vector, n_boxes,
+        bits ? MAP_ROW_BYTES * 8 / bits : 0, words};
 }
 
 enum {
-    MOST_BY_COLUMNS = 128, /* sums of a thread beside which there are registers for those of columns */
+    MOST_BY_COLUMNS = 160, /* sums of a thread and words of the columns that it reduces: registers hold both */
     OF_A_WORD = 6          /* instructions of an element for each word that is reduced */
 };
 
@@ -488,25 +491,22 @@ static int reduced_words(const struct graph *g, const struct scheduled *s) {
 }
 
 /* Where what the epilogue reads and writes may lie anyhow, a thread takes one column at a time. */
-static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s,
-    const struct wgmma_tile *e, const struct of_group *all, bool stores_any, int most) {
-    const bool by_columns = all->words && !stores_any && !e->splits_k;
+static void add_config(const struct graph *g, struct scheduled *s, const struct wgmma_tile *e,
+    const struct of_group *all, bool stores_any, int most) {
+    const int held = sums_held(e, s->gemm.n_accumulators) + all->box_columns / 4 * all->words;
+    const bool by_columns = all->words && !stores_any && !e->splits_k && held <= MOST_BY_COLUMNS;
     int n_sums = s->gemm.n_accumulators, b_tiles = s->gemm.most_sums, staged = by_columns ? 0 : staged_bytes(g, s),
         vector = stores_any && !staged ? 1 : all->vector,
         beside = !e->splits_k && are_beside(s, e->bn) ? n_sums : 1,
-        n_boxes = stores_any || e->splits_k || staged ? 0 : all->n_boxes,
+        n_boxes = stores_any || e->splits_k || staged ? 0 : all->n_boxes, /* none beside what is staged */
         slabs = 2 * n_boxes, behind = 0, stages, chunk = e->chunk;
-    if (n_boxes) {
-        struct tensor t = tensor_of_store(g, p, s->group->stores);
-        chunk = MAP_ROW_BYTES * 8 / fx_dtype_bits(t.dtype);
-    }
+    if (n_boxes) chunk = all->box_columns;
     if (by_columns) behind = columns_bytes(e, chunk, all->words);
     stages = most_stages(g, e, b_tiles, n_sums, slabs, behind, staged);
     if (n_boxes && most_stages(g, e, b_tiles, n_sums, n_boxes, behind, 0) > stages)
         stages = most_stages(g, e, b_tiles, n_sums, slabs = n_boxes, behind, 0);
     if (stages > most) stages = most;
     if (staged && (e->splits_k || s->hands_on)) return;
-    if (by_columns && sums_held(e, n_sums) > MOST_BY_COLUMNS) return;
     if (lacks_registers(g, s, e, n_sums, n_boxes > 0, staged > 0, all->instructions)) return;
     if (!suits_phase(s, e, n_sums) || n_sums < e->least_sums || n_sums > e->most_sums) return;
     if (!n_boxes && e->chunk / vector > 32) return;
@@ -574,7 +574,7 @@ void wgmma_limit_stages(
     for (int i = 0; i < n_tiles; i++) {
         *t = *s;
         t->n_configs = 0;
-        add_config(g, p, t, &all[i], &of, f->stores_any, stages);
+        add_config(g, t, &all[i], &of, f->stores_any, stages);
         if (!t->n_configs || strcmp(t->configs[0].suffix, f->suffix) != 0) continue;
         *f = t->configs[0];
         return;
@@ -605,9 +605,9 @@ static bool configure(const struct graph *g, const struct partition *p, struct s
     if (s->is_phase && (s->gemm.is_split || s->gemm.is_scaled)) return *why_not = "it is a phase beside others", false;
     if (!s->gemm.is_split && !s->is_phase && !promotes(&s->gemm)) skinny_add(g, p, s, &skinny, true);
     int n_skinny = s->n_configs;
-    for (int i = 0; i < n_tiles; i++) add_config(g, p, s, &all[i], &of, false, MOST_STAGES);
+    for (int i = 0; i < n_tiles; i++) add_config(g, s, &all[i], &of, false, MOST_STAGES);
     for (int i = 0; i < n_tiles; i++)
-        if (all[i].stores_any) add_config(g, p, s, &all[i], &of, true, MOST_STAGES);
+        if (all[i].stores_any) add_config(g, s, &all[i], &of, true, MOST_STAGES);
     if (s->n_configs == n_skinny) return *why_not = schedule_no_room(g), false;
     if (s->wants_windows && !is_possible(g, p, s))
         return *why_not = "a window reaches too far, or its channels are no multiple of 8", false;
