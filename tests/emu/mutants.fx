@@ -20,6 +20,8 @@ test mma_i8 { M=65 K=401 N=67 }
 kernel bytes_made(x: i8[M,K], m: bool[M,K], w: u8[K,N], c: bool[K,N]) -> y: i32[M,N] with { fuse: require } { y = i8(where(m, x, 0)) @ u8(where(c, w, 3)) }
 test bytes_made { M=65 K=401 N=67 }
 test bytes_made { M=64 K=400 N=80 }
+kernel mma_f64_t(x: f64[K,M], w: f64[K,N]) -> y: f64[M,N] { y = x @[K] w }
+test mma_f64_t { M=66 K=36 N=68 }
 kernel outer(x: bf16[A,M,K], w: bf16[A,K,N]) -> y: f32[M,N] { y = x @[A,K] w }
 test outer { A=3 M=72 K=64 N=72 }
 test outer { A=3 M=65 K=67 N=67 }
