@@ -222,8 +222,8 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
 
 struct proposer { /* to propose a partition */
     const char *name;
-    bool epilogues, rows, loaders, chains, anew, inner, few, splits, keeps; /* as in struct fuser */
-    const bool *early;                                                      /* likewise */
+    bool epilogues, rows, loaders, chains, anew, inner, few, splits, halves, keeps; /* as in struct fuser */
+    const bool *early;                                                              /* likewise */
 };
 
 /* What row programs would make by loops of their threads. */
@@ -232,6 +232,7 @@ struct thread_loops {
 };
 
 static const char *name_stored(struct proposer w) {
+    if (w.halves) return w.rows ? "rows halves stored" : "halves stored";
     if (w.splits) return w.rows ? "rows split stored" : "split stored";
     return w.early    ? "rows early stored"
            : w.few    ? "rows few stored"
@@ -253,13 +254,14 @@ static struct thread_loops propose(const struct graph *g, struct graph *out, str
         .inner = w.inner,
         .few = w.few,
         .splits = w.splits,
+        .halves = w.halves,
         .keeps = w.keeps,
         .early = w.early,
         .constants = graph_constants(g)};
     const struct partition like = {.name = w.name,
         .has_rows = w.rows,
         .is_separate = !w.epilogues,
-        .is_wanted = w.splits && list_has(g->with, FUSE_SPLIT),
+        .wanted = w.halves && list_has(g->with, FUSE_HALVES) ? 2 : w.splits && list_has(g->with, FUSE_SPLIT),
         .is_optional = w.chains || w.splits || w.keeps || ((w.inner || w.early) && w.epilogues)};
     f.no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1);
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
@@ -310,8 +312,11 @@ struct graph *pass_fuse(const struct graph *g) {
     out->partitions = NULL;
     out->n_partitions = 0;
     propose(g, out, (struct proposer){.name = "fused", .epilogues = true, .loaders = true});
-    const bool splits = fuse_has_split(g);
-    if (splits) propose(g, out, (struct proposer){.name = "split", .epilogues = true, .loaders = true, .splits = true});
+    const bool splits = fuse_has_split(g, false), halves = fuse_has_split(g, true);
+    struct proposer split = {.name = "split", .epilogues = true, .loaders = true, .splits = true};
+    if (splits) propose(g, out, split);
+    split.name = "halves", split.halves = true;
+    if (halves) propose(g, out, split);
     propose(g, out, (struct proposer){.name = "separate"});
     if (has_loops(g)) {
         struct proposer rows = {.name = "rows", .epilogues = true, .rows = true, .loaders = true};
@@ -331,6 +336,8 @@ struct graph *pass_fuse(const struct graph *g) {
         propose(g, out, (struct proposer){.name = "rows separate", .rows = true, .inner = loops.has_inner});
         rows.name = "rows split", rows.splits = true;
         if (splits) propose(g, out, rows);
+        rows.name = "rows halves", rows.halves = true;
+        if (halves) propose(g, out, rows);
     }
     struct proposer chain = {.name = "chain", .epilogues = true, .rows = true, .loaders = true, .chains = true};
     int n_chains = count_chains(g, false);

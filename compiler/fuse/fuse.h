@@ -13,6 +13,7 @@ struct fuser {
     bool loaders;    /* whether computed factors are computed where a mainloop loads them */
     bool joins;      /* whether a mainloop may add up several contractions */
     bool splits;     /* whether contractions of f32 may read their factors in parts, those of tf32 turned */
+    bool halves;     /* whether these parts are two f16 where they may be */
     bool keeps;      /* whether computed factors that are constants are stored, once for all launches */
     const bool *constants; /* by node */
     bool chains;     /* whether contractions become a chain where they fit one */
@@ -77,15 +78,17 @@ bool fuse_join_sum(struct fuser *f, struct group *h, struct group *x);
 /* Whether some factor is computed as it is loaded; one of `among`, by node, where that is not NULL. */
 bool fuse_makes_factors(const struct partition *p, const struct graph *g, const bool *among);
 
-/* fuse_split.c: which contractions of f32 are added up from products of bf16. */
-/* Whether x is, at fixed extents, faster so; whether any contraction is, and the contract leaves it open. */
-bool fuse_is_split(const struct graph *g, const struct product *x);
-/* Whether the parts of such a product are two f16, not three bf16; FUSE_HALVES: what `--with` calls it. */
+/* fuse_split.c: which contractions of f32 are added up from products of parts. */
+/* Whether x is, at fixed extents, faster so, of two f16 where `halves` and they may be; whether any contraction is, and
+ * the contract leaves it open: with `halves` one of two f16. */
+bool fuse_is_split(const struct graph *g, const struct product *x, bool halves);
+bool fuse_has_split(const struct graph *g, bool halves);
+/* Whether the parts of such a product may be two f16, not three bf16; FUSE_HALVES: what `--with` and `--skip` call
+ * it. */
 #define FUSE_HALVES "fuse.halves"
 bool fuse_is_halved(const struct graph *g, const struct product *x);
 /* How many labels of m or n stand beside that of k where factor s may be stored so; else 0. */
 int fuse_halved_labels(const struct graph *g, const struct product *x, int s);
-bool fuse_has_split(const struct graph *g);
 /* Makes x, whose factors are stored as f8, read them as such, where the kernel licenses partial sums of fewer bits;
  * else false. */
 bool fuse_narrow(const struct graph *g, struct product *x);

@@ -329,8 +329,8 @@ static bool is_scattered(const struct graph *g, const struct product *x, int s) 
 void fuse_place_operands(struct fuser *f, struct product *x) {
     *x = fuse_product(f->g, x->sum);
     if (f->splits) fuse_narrow(f->g, x);
-    x->is_split = f->splits && fuse_is_split(f->g, x);
-    x->is_halved = x->is_split && fuse_is_halved(f->g, x);
+    x->is_split = f->splits && fuse_is_split(f->g, x, f->halves);
+    x->is_halved = x->is_split && f->halves && fuse_is_halved(f->g, x);
     for (int s = 0; s < 2; s++) fuse_place_factor(f, x, s);
     for (int s = 0; s < 2; s++)
         if (x->buffer[1 - s] >= 0 && is_scattered(f->g, x, s))

@@ -1,27 +1,26 @@
 /* Part of the fuse pass: factors that are stored in the form that the tensor cores of sm_90a read. f32 is stored in
- * parts, whose bf16 products are added, or as tf32, transposed so that k is contiguous. Factors of 8 bits are
- * transposed in the same way. f8 factors are read as f8 and not as bf16. Factors
- * of 16 bits that have the labels of m or n apart are stored with these labels as one run.
+ * parts, whose products of bf16 or f16 are added, or as tf32, transposed so that k is contiguous. Factors of 8 bits
+ * are transposed in the same way. f8 factors are read as f8 and not as bf16. Factors of 16 bits that have the labels of
+ * m or n apart are stored with these labels as one run.
  *
- * In: a contraction. Out: whether its factors are stored in parts (kernels/driver_split.cuh), and the storage order of
- * a factor; whether a factor is transposed. Extents of parts are fixed, because the distance of parts and the alignment
- * of tensor maps must be. Invariant: the last axis of a factor in parts is a multiple of 8, and one that tensor maps
- * have first: k, m or n. */
+ * In: a contraction. Out: whether its factors are stored in parts (kernels/driver_split.cuh, driver_halves.cuh), and
+ * the storage order of a factor; whether a factor is transposed. Extents of parts are fixed, because the distance of
+ * parts and the alignment of tensor maps must be. Invariant: the last axis of a factor in parts is a multiple of 8, and
+ * one that tensor maps have first: k, m or n. */
 #include <string.h>
 
 #include "fuse/fuse.h"
 #include "graph/operand.h"
 
-/* Flops a cycle of a multiprocessor, of f32 as they are, of windows of them, and in parts; bytes of memory for an
- * element of a factor, read and stored in parts; what launching that costs beside them. Strides of a tensor map are
- * below 2^40 bytes. */
-static const double RATE_AS_IT_IS = 230, RATE_OF_WINDOWS = 45, RATE_IN_PARTS = 520, SPLIT_BYTES = 10,
-                    SPLIT_SECONDS = 3e-6, MOST_ELEMENTS = 0x1p38;
+/* Flops a cycle of a multiprocessor, of f32 as they are and of windows of them; what launching a kernel costs that
+ * stores factors otherwise, beside the bytes that it moves. Strides of a tensor map are below 2^40 bytes. */
+static const double RATE_AS_IT_IS = 230, RATE_OF_WINDOWS = 45, SPLIT_SECONDS = 3e-6, MOST_ELEMENTS = 0x1p38;
 
-/* Whether parts are two f16 where they may be (kernels/driver_halves.cuh). Not yet: on an H200 they take 0.89 of the
- * time of three bf16 at 4096^3, 0.97 at 1024x8192x8192, 0.99 at 2048^3 and 1.21 at 1024^3. RATE_IN_PARTS, SPLIT_BYTES
- * and the rates of split_tiles in schedule/wgmma.c have to follow, so that each size takes the faster form. */
-static const bool HALVES = false;
+/* Flops likewise of f32 in parts, three bf16 or two f16; bytes of memory for an element of a factor, read and stored
+ * so. */
+static const struct parts {
+    double rate, bytes;
+} THREE_BF16 = {520, 10}, TWO_F16 = {700, 8.5};
 
 /* Likewise of what tensor cores read with k contiguous alone: rates as it lies and turned, and the bytes an element of
  * a factor that take as long as turning it. 8-bit integers that lie otherwise are turned on their way to shared
@@ -122,8 +121,9 @@ static int last_of(const struct graph *g, const struct node *v, const int *axes)
     return axes[i];
 }
 
-bool fuse_is_split(const struct graph *g, const struct product *x) {
+bool fuse_is_split(const struct graph *g, const struct product *x, bool halves) {
     const struct arch *m = g->cx->arch;
+    const struct parts parts = halves && fuse_is_halved(g, x) ? TWO_F16 : THREE_BF16;
     int axes[MAX_AXES];
     double bytes = 0, rate = RATE_AS_IT_IS, waste = 1;
     if (!may_take_parts(g, x->sum)) return false;
@@ -138,13 +138,13 @@ bool fuse_is_split(const struct graph *g, const struct product *x) {
             const double channels = nominal_extent(g, last_of(g, v, axes));
             rate = RATE_OF_WINDOWS, waste = parts_walk(channels) / channels;
         }
-        if (!node_is_constant(g, v)) bytes += SPLIT_BYTES * n; /* else it is stored once */
+        if (!node_is_constant(g, v)) bytes += parts.bytes * n; /* else it is stored once */
     }
     double k = nominal_size(g, x->sum->reduced, x->sum->n_reduced),
            flops = 2 * k * nominal_size(g, x->sum->axes, x->sum->n_axes), all = arch_all_cycles(m);
     if (list_has(g->with, FUSE_SPLIT)) return true;
     return k >= LEAST_EXTENT &&
-           flops / (rate * all) > waste * flops / (RATE_IN_PARTS * all) + bytes / m->copied + SPLIT_SECONDS;
+           flops / (rate * all) > waste * flops / (parts.rate * all) + bytes / m->copied + SPLIT_SECONDS;
 }
 
 /* Of an input as it lies, whose labels are those of batches, then k and all of m or n, in either order. */
@@ -167,8 +167,8 @@ int fuse_halved_labels(const struct graph *g, const struct product *x, int s) {
 }
 
 bool fuse_is_halved(const struct graph *g, const struct product *x) {
-    if (!HALVES && !list_has(g->with, FUSE_HALVES)) return false;
-    return x->sum->n_reduced == 1 && fuse_halved_labels(g, x, 0) && fuse_halved_labels(g, x, 1);
+    return !list_has(g->skip, FUSE_HALVES) && x->sum->n_reduced == 1 && fuse_halved_labels(g, x, 0) &&
+           fuse_halved_labels(g, x, 1);
 }
 
 bool fuse_narrow(const struct graph *g, struct product *x) {
@@ -248,14 +248,17 @@ bool fuse_is_turned(const struct graph *g, const struct product *x, int s) {
     return flops / (turning->as_it_lies * all) > flops / (turning->turned * all) + bytes / m->copied + SPLIT_SECONDS;
 }
 
-bool fuse_has_split(const struct graph *g) {
+bool fuse_has_split(const struct graph *g, bool halves) {
     if (g->kernel->fuse != FUSE_PREFER || g->kernel->kernels || list_has(g->skip, FUSE_SPLIT)) return false;
     for (int i = 0; i < g->n_nodes; i++) {
         struct contraction c;
         if (!as_mainloop(g->nodes[i], &c)) continue;
         struct product x = fuse_product(g, g->nodes[i]);
-        if (fuse_narrow(g, &x) || fuse_is_split(g, &x) || fuse_is_turned(g, &x, 0) || fuse_is_turned(g, &x, 1) ||
-            fuse_is_joined(g, &x, 0) || fuse_is_joined(g, &x, 1))
+        if (halves && !fuse_is_halved(g, &x)) continue;
+        if (fuse_is_split(g, &x, halves)) return true;
+        if (halves) continue;
+        if (fuse_narrow(g, &x) || fuse_is_turned(g, &x, 0) || fuse_is_turned(g, &x, 1) || fuse_is_joined(g, &x, 0) ||
+            fuse_is_joined(g, &x, 1))
             return true;
     }
     return false;

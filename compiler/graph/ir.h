@@ -135,7 +135,7 @@ struct partition {
     const char *name; /* "fused", "stored", "separate", "rows", "rows stored", "rows separate", "chain" .. */
     bool has_rows;    /* reductions are row programs where they fit one; mainloops are matrix products alone */
     bool is_separate; /* no pointwise work stands in a kernel of a contraction: `fuse: never` */
-    bool is_wanted;   /* taken whatever it costs: `--with` says so */
+    int wanted;       /* taken whatever it costs, that with the most: `--with` says so */
     bool is_optional; /* where no schedule takes a group of it, it is left out */
     int n_groups, n_buffers;
     struct group *groups;

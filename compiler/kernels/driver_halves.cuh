@@ -21,14 +21,15 @@ enum { FX_HALVES_WIDE = 1, FX_HALVES_RESTS = 2, FX_HALVES_UNEVEN = FX_HALVES_WID
 FX_DEVICE bool fx_halves_exact(int a, int b) { return ((a & b >> 4) | (b & a >> 4) | ((a | b) & FX_HALVES_SPECIAL)) != 0; }
 
 // fx_halves: an f32 of BATCH matrices of R rows (columns) by K, stored as two f16, each in a plane of all elements. Behind them stand, where flags are SPECIAL or WIDE, the f32 as they are; for every
-// 64 k a power of two of each row, of zeros for as many as make up 128; the flags; and of each tile of 64 x 64 what two f16 leave, a unit in the last place or nothing: bits of the elements where one is to be added, and of those where it is
-// to be taken off, as the lanes of fx_halve have them
+// 64 k a power of two of each row, of zeros for as many as make up 128; the flags; and of each tile of 64 x 64 what two f16 leave, a unit in the last place or nothing: digits to the base 4,
+// of what is to be added and 1; a word has those of a thread of fx_halve, the first one's highest
 template <long long BATCH_, int R_, int K_, bool IS_K_LAST_>
 struct fx_halves {
   static constexpr long long BATCH = BATCH_;
   static constexpr int R = R_, K = K_;
   static constexpr bool IS_K_LAST = IS_K_LAST_;
   static constexpr int BLOCKS = (K + 63) / 64, ROWS = (R + 127) / 128 * 128, ROOM = ROWS / 64;
+  static constexpr unsigned TILES = BATCH * BLOCKS * ROOM;  // a kilobyte each has room in memory
   static constexpr long long N = BATCH * R * K, POWERS_AT = 8 * N, FLAGS_AT = POWERS_AT + 4 * BATCH * BLOCKS * ROWS;
   static constexpr long long RESTS_AT = FLAGS_AT + (BATCH * BLOCKS * ROOM + 15) / 16 * 16;
 
@@ -43,9 +44,9 @@ struct fx_halves {
   FX_DEVICE const float *powers() const { return (const float *)((const char *)this + POWERS_AT); }
   FX_DEVICE unsigned char *flags() { return (unsigned char *)this + FLAGS_AT; }
   FX_DEVICE const unsigned char *flags() const { return (const unsigned char *)this + FLAGS_AT; }
-  // Four words, of the first and the second of the lanes' pairs, from `side` on: a row of the side that is not contiguous.
-  FX_DEVICE unsigned *rests(long long flag, int side) { return (unsigned *)((char *)this + RESTS_AT) + (flag * 64 + side) * 4; }
-  FX_DEVICE const unsigned *rests(long long flag, int side) const { return (const unsigned *)((const char *)this + RESTS_AT) + (flag * 64 + side) * 4; }
+  // A word for each thread of fx_halve.
+  FX_DEVICE unsigned *rests(long long flag) { return (unsigned *)((char *)this + RESTS_AT) + flag * 256; }
+  FX_DEVICE const unsigned *rests(long long flag) const { return (const unsigned *)((const char *)this + RESTS_AT) + flag * 256; }
   // The f32 of an element; 0 outside.
   FX_DEVICE float value(long long batch, int mn, int k) const {
     if (mn >= R || k >= K) return 0;
@@ -55,8 +56,8 @@ struct fx_halves {
     float x = fx_f16_to_f32(this[e].bits) + fx_f16_to_f32(this[N + e].bits) * 0x1p-11f;
     if (all & FX_HALVES_RESTS) {
       const int side = IS_K_LAST ? mn % 64 : k % 64, along = IS_K_LAST ? k % 64 : mn % 64;
-      const unsigned *of = rests(flag(batch, mn, k / 64), side) + along % 2 * 2;
-      x = fx_from_bits(fx_bits(x) + (of[0] >> along / 2 & 1) - (of[1] >> along / 2 & 1));
+      const unsigned digit = rests(flag(batch, mn, k / 64))[side / 8 * 32 + along / 2] >> (15 - side % 8 * 2 - along % 2) * 2 & 3;
+      x = fx_from_bits(fx_bits(x) + digit - 1);
     }
     return x * powers()[power(batch, mn, k / 64)];
   }
@@ -67,118 +68,138 @@ template <class PROBLEM>
 FX_DEVICE void fx_halve(const PROBLEM &p) {
   typedef typename PROBLEM::halves halves;
   constexpr bool IS_K_LAST = halves::IS_K_LAST;
+  constexpr bool IS_WHOLE = halves::R % 128 == 0 && halves::K % 64 == 0;  // no tile has anything outside
+  constexpr int SIDES = IS_K_LAST ? 8 : 2, STRIDE = IS_K_LAST ? halves::K : halves::R;  // rows, or columns, that a thread has elements of; from one element of it to the next
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const unsigned largest = fx_shared(fx_smem()), flags = largest + 8 * 64 * 4, counts = flags + 8 * 4;
+  const unsigned sides = fx_shared(fx_smem());
+  int turn = 0;  // flags of all warps have two places, in turns
   const float *from = p.from();
   halves *to = p.to();
-  for (long long tile = blockIdx.x; tile < halves::BATCH * halves::BLOCKS * halves::ROOM; tile += gridDim.x) {
-    const int block = (int)(tile % halves::BLOCKS), mn = (int)(tile / halves::BLOCKS % halves::ROOM) * 64 + (IS_K_LAST ? warp * 8 : lane * 2);
+  const bool are_pairs = fx_is_aligned<2>(from);
+  for (unsigned tile = blockIdx.x; tile < halves::TILES; tile += gridDim.x) {
+    const int block = (int)(tile % (unsigned)halves::BLOCKS), first = (int)(tile / (unsigned)halves::BLOCKS % (unsigned)halves::ROOM) * 64, mn = first + (IS_K_LAST ? warp * 8 : lane * 2);
     const int k = block * 64 + (IS_K_LAST ? lane * 2 : warp * 8);
-    const long long batch = tile / (halves::BLOCKS * halves::ROOM);
-    float x[8][2];
-    unsigned most[8][2];  // the largest of a row, as bits: more than those of infinity where it is a NaN
-    unsigned n_powers[8][2];  // how many of a row are not 0; 64 and more where some is no power of two
-    bool is_inside[8][2];
+    const long long batch = tile / (unsigned)(halves::BLOCKS * halves::ROOM), e = halves::element(batch, mn, k), flag = halves::flag(batch, first, block);
+    // Of the side that is not contiguous, those inside; both of a pair are.
+    const int n_inside = IS_WHOLE ? 8 : (IS_K_LAST ? k < halves::K : mn < halves::R) ? IS_K_LAST ? halves::R - mn : halves::K - k : 0;
+    unsigned x[8][2];  // bits of floats
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-#pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        const int at_mn = mn + (IS_K_LAST ? i : j), at_k = k + (IS_K_LAST ? j : i);
-        is_inside[i][j] = at_mn < halves::R && at_k < halves::K;
-        x[i][j] = is_inside[i][j] ? from[halves::element(batch, at_mn, at_k)] : 0.0f;
-        most[i][j] = fx_bits(x[i][j]) & 0x7fffffff;
-        n_powers[i][j] = (x[i][j] != 0.0f) + (most[i][j] & 0x7fffff ? 64 : 0);
+      x[i][0] = x[i][1] = 0;
+      if (i < n_inside) {
+        if (are_pairs) fx_load_words(x[i], from + e + i * STRIDE);
+        else x[i][0] = fx_bits(from[e + i * STRIDE]), x[i][1] = fx_bits(from[e + i * STRIDE + 1]);
       }
     }
+    unsigned most[SIDES];  // the largest of a row, as bits: more than those of infinity where it is a NaN
+    bool has_powers = false;
     if constexpr (IS_K_LAST) {
+      unsigned even = 0;  // rows of whose elements none has a bit below the first
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        most[i][0] = max(most[i][0], most[i][1]);
-#pragma unroll
-        for (int mask = 1; mask < 32; mask *= 2) most[i][0] = max(most[i][0], fx_shuffle_xor(most[i][0], mask));
-        most[i][1] = most[i][0];
-        n_powers[i][0] = fx_count_bits(fx_ballot(n_powers[i][0] & 1)) + fx_count_bits(fx_ballot(n_powers[i][1] & 1)) + (fx_ballot((n_powers[i][0] | n_powers[i][1]) & 64) ? 64 : 0);
-        n_powers[i][1] = n_powers[i][0];
+        most[i] = fx_reduce_max(max(x[i][0] & 0x7fffffff, x[i][1] & 0x7fffffff));
+        if (((x[i][0] | x[i][1]) & 0x7fffff) == 0) even |= 1u << i;
       }
-    } else {
-#pragma unroll
-      for (int j = 0; j < 2; ++j) {
-#pragma unroll
-        for (int i = 1; i < 8; ++i) most[0][j] = max(most[0][j], most[i][j]), n_powers[0][j] += n_powers[i][j];
-        fx_shared_put1(largest + (warp * 64 + lane * 2 + j) * 4, most[0][j]);
-        fx_shared_put1(counts + (warp * 64 + lane * 2 + j) * 4, n_powers[0][j]);
-      }
-      fx_barrier();
-#pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        unsigned all = 0, n_all = 0;
+      even = fx_reduce_and(even);
+      if (even) {
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-          int other[1];
-          fx_shared_get<1>(other, largest + (i * 64 + lane * 2 + j) * 4);
-          all = max(all, (unsigned)other[0]);
-          fx_shared_get<1>(other, counts + (i * 64 + lane * 2 + j) * 4);
-          n_all += (unsigned)other[0];
+          const int n = fx_count_bits(fx_ballot(x[i][0] << 1 != 0)) + fx_count_bits(fx_ballot(x[i][1] << 1 != 0));
+          has_powers |= (even >> i & 1) && n >= 1 && n <= 8;
         }
-#pragma unroll
-        for (int i = 0; i < 8; ++i) most[i][j] = all, n_powers[i][j] = n_all;
       }
+    } else {
+      unsigned own[4] = {0, 0, 0, 0};  // of either column the largest, and all bits below the first of its elements or, where there are none, how many are not 0, times 2^23
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+#pragma unroll
+        for (int j = 0; j < 2; ++j) own[j] = max(own[j], x[i][j] & 0x7fffffff), own[2 + j] |= x[i][j];
+      }
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        own[2 + j] &= 0x7fffff;
+        if (own[2 + j] == 0) {
+#pragma unroll
+          for (int i = 0; i < 8; ++i) own[2 + j] += x[i][j] << 1 ? 1 << 23 : 0;
+        }
+      }
+      fx_shared_put4(sides + (warp * 32 + lane) * 16, own);
+      fx_barrier();
+      unsigned bits[2] = {0, 0}, n[2] = {0, 0};
+      most[0] = most[1] = 0;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        unsigned other[4];
+        fx_shared_get<4>(other, sides + (i * 32 + lane) * 16);
+#pragma unroll
+        for (int j = 0; j < 2; ++j) most[j] = max(most[j], other[j]), bits[j] |= other[2 + j], n[j] += other[2 + j] >> 23;
+      }
+#pragma unroll
+      for (int j = 0; j < 2; ++j) has_powers |= (bits[j] & 0x7fffff) == 0 && n[j] >= 1 && n[j] <= 8;
     }
-    int of_thread = 0;
+    int of_thread = has_powers ? FX_HALVES_POWERS : 0;
+    float up[SIDES];
+    unsigned power[SIDES], largest = 0, smallest = ~0u;  // of all that are not 0, less 1
+#pragma unroll
+    for (int i = 0; i < SIDES; ++i) {
+      largest = max(largest, most[i]), smallest = min(smallest, most[i] - 1);
+      const unsigned of_power = most[i] - (47u << 23) < 138u << 23 ? most[i] & 0x7f800000 : 127u << 23;  // from 2^-80 to 2^58
+      up[i] = fx_from_bits((268u << 23) - of_power);
+      power[i] = of_power - (14u << 23);
+    }
+    if (largest >= 185u << 23 || smallest < (47u << 23) - 1) of_thread |= FX_HALVES_SPECIAL;
+    unsigned *powers = (unsigned *)to->powers() + halves::power(batch, mn, block);
+    if (IS_K_LAST ? lane == 0 : warp == 0) fx_store_words(powers, power);
+    unsigned least = ~0u, zero = 0, rests = 0;  // twice the bits of the least that is not 0, less 1; ~0 where one is 0; a digit to the base 4 for each element
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      float up[2];
+      const float lo = fmaf(fx_from_bits(x[i][0]), up[IS_K_LAST ? i : 0], 0.0f), hi = fmaf(fx_from_bits(x[i][1]), up[IS_K_LAST ? i : SIDES - 1], 0.0f);  // no -0
+      const unsigned twice[2] = {fx_bits(lo) + fx_bits(lo) - 1, fx_bits(hi) + fx_bits(hi) - 1};
+      least = min(least, min(twice[0], twice[1])), zero = max(zero, max(twice[0], twice[1]));
       unsigned words[2][1];
-      long long e = 0;
-#pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        const int largest_exponent = (int)(most[i][j] >> 23), exponent = (int)(fx_bits(x[i][j]) >> 23 & 255);
-        const bool is_zero = most[i][j] == 0, is_special = !is_zero && (largest_exponent < 127 - 80 || largest_exponent >= 127 + 58);
-        const int of_power = is_zero || is_special ? 127 : largest_exponent;
-        if (is_special) of_thread |= FX_HALVES_SPECIAL;
-        if (x[i][j] != 0.0f && exponent < largest_exponent - 27) of_thread |= FX_HALVES_WIDE;
-        if (is_inside[i][j] && !is_zero && exponent < largest_exponent - 20) of_thread |= FX_HALVES_UNEVEN;
-        if (n_powers[i][j] >= 1 && n_powers[i][j] <= 8) of_thread |= FX_HALVES_POWERS;
-        up[j] = fx_from_bits((unsigned)(268 - of_power) << 23);
-        if (IS_K_LAST ? lane == 0 && j == 0 : warp == 0 && i == 0) to->powers()[halves::power(batch, mn + (IS_K_LAST ? i : j), block)] = fx_from_bits((unsigned)(of_power - 14) << 23);
-      }
-      const float lo = x[i][0] * up[0], hi = x[i][1] * up[1];
       words[0][0] = fx_pack_f16(lo, hi);
-      words[1][0] = fx_pack_f16((lo - fx_f16_to_f32((unsigned short)words[0][0])) * 0x1p11f, (hi - fx_f16_to_f32((unsigned short)(words[0][0] >> 16))) * 0x1p11f);
-      unsigned rests[4];  // in the order of fx_halves
-#pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        const float both = fx_f16_to_f32((unsigned short)(words[0][0] >> j * 16)) + fx_f16_to_f32((unsigned short)(words[1][0] >> j * 16)) * 0x1p-11f;
-        const int rest = x[i][j] != 0.0f ? (int)(fx_bits(j ? hi : lo) - fx_bits(both)) : 0;
-        rests[j * 2] = fx_ballot(rest == 1), rests[j * 2 + 1] = fx_ballot(rest == -1);
-        if (rests[j * 2] | rests[j * 2 + 1]) of_thread |= FX_HALVES_RESTS;
-      }
-      if (lane == 0) fx_store_words(to->rests(halves::flag(batch, mn, block), warp * 8 + i), rests);
-      e = halves::element(batch, mn + (IS_K_LAST ? i : 0), k + (IS_K_LAST ? 0 : i));
-      if (is_inside[i][0]) {  // and so is the other one of the pair
-        fx_store_words(to + e, words[0]);
-        fx_store_words(to + halves::N + e, words[1]);
+      const float rest_lo = (lo - fx_f16_to_f32((unsigned short)words[0][0])) * 0x1p11f, rest_hi = (hi - fx_f16_to_f32((unsigned short)(words[0][0] >> 16))) * 0x1p11f;
+      words[1][0] = fx_pack_f16(rest_lo, rest_hi);
+      rests = rests * 4 + (fx_bits(lo) - fx_bits(fmaf(fx_f16_to_f32((unsigned short)words[1][0]), 0x1p-11f, fx_f16_to_f32((unsigned short)words[0][0]))));
+      rests = rests * 4 + (fx_bits(hi) - fx_bits(fmaf(fx_f16_to_f32((unsigned short)(words[1][0] >> 16)), 0x1p-11f, fx_f16_to_f32((unsigned short)(words[0][0] >> 16)))));
+      if (i < n_inside) {
+        fx_store_words(to + e + i * STRIDE, words[0]);
+        fx_store_words(to + halves::N + e + i * STRIDE, words[1]);
       }
     }
-    const int of_warp = (fx_ballot(of_thread & FX_HALVES_SPECIAL) ? FX_HALVES_SPECIAL : 0) | (fx_ballot(of_thread & FX_HALVES_WIDE) ? FX_HALVES_WIDE : 0) |
-                        (fx_ballot(of_thread & FX_HALVES_UNEVEN) ? FX_HALVES_UNEVEN : 0) | (fx_ballot(of_thread & FX_HALVES_RESTS) ? FX_HALVES_RESTS : 0) |
-                        (fx_ballot(of_thread & FX_HALVES_POWERS) ? FX_HALVES_POWERS : 0);
-    if (lane == 0) fx_shared_put1(flags + warp * 4, (unsigned)of_warp);
+    if (least < 0x72000000u - 1) of_thread |= FX_HALVES_WIDE;    // below 2^-13, where the largest is 2^14
+    if (least < 0x79000000u - 1) of_thread |= FX_HALVES_UNEVEN;  // below 2^-6
+    if (zero == ~0u) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+          const int side = IS_K_LAST ? i : j;
+          if (x[i][j] << 1 && fx_from_bits(x[i][j]) * up[side % SIDES] == 0) of_thread |= FX_HALVES_WIDE;
+          if (i < n_inside && !(x[i][j] << 1) && most[side % SIDES]) of_thread |= FX_HALVES_UNEVEN;
+        }
+      }
+    }
+    if (rests) of_thread |= FX_HALVES_RESTS;
+    to->rests(flag)[threadIdx.x] = rests + 0x55555555u;
+    of_thread = (int)fx_reduce_or((unsigned)of_thread);
+    const unsigned flags = sides + 8 * 32 * 16 + turn;
+    if (lane == 0) fx_shared_put1(flags + warp * 4, (unsigned)of_thread);
     fx_barrier();
     int all = 0;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      int other[1];
-      fx_shared_get<1>(other, flags + i * 4);
-      all |= other[0];
+    for (int i = 0; i < 8; i += 4) {
+      int other[4];
+      fx_shared_get<4>(other, flags + i * 4);
+      all |= other[0] | other[1] | other[2] | other[3];
     }
-    if (threadIdx.x == 0) to->flags()[halves::flag(batch, mn, block)] = (unsigned char)all;
+    turn ^= 32;  // who reads these is a barrier ahead of who writes them again
+    if (threadIdx.x == 0) to->flags()[flag] = (unsigned char)all;
     if (all & (FX_HALVES_SPECIAL | FX_HALVES_WIDE)) {
 #pragma unroll
-      for (int i = 0; i < 16; ++i)
-        if (is_inside[i / 2][i % 2]) to->whole()[halves::element(batch, mn + (IS_K_LAST ? i / 2 : i % 2), k + (IS_K_LAST ? i % 2 : i / 2))] = x[i / 2][i % 2];
+      for (int i = 0; i < 8; ++i)
+        if (i < n_inside) fx_store_words(to->whole() + e + i * STRIDE, x[i]);
     }
-    fx_barrier();  // all have read what the next tile writes
   }
 }
 

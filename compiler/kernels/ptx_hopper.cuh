@@ -133,6 +133,11 @@ FX_DEVICE void fx_give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
 }
 
+// fx_reduce_max, fx_reduce_and, fx_reduce_or: the largest of the words of a warp; the bits that all have, that some have; all lanes of the warp take part
+FX_DEVICE unsigned fx_reduce_max(unsigned w) { return __reduce_max_sync(0xffffffffu, w); }
+FX_DEVICE unsigned fx_reduce_and(unsigned w) { return __reduce_and_sync(0xffffffffu, w); }
+FX_DEVICE unsigned fx_reduce_or(unsigned w) { return __reduce_or_sync(0xffffffffu, w); }
+
 // fx_wait_for_kernel: waits until the kernel ahead in the stream has ended and its writes are seen; of one that was not started early there is nothing to wait for
 FX_DEVICE void fx_wait_for_kernel() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 

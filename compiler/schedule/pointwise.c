@@ -213,9 +213,9 @@ static bool configure_halving(
     *c = (struct config){.tile_m = TILE,
         .tile_n = TILE,
         .block = THREADS,
-        .min_blocks = 2,
+        .min_blocks = 4,
         .vector = 1,
-        .smem_bytes = 2 * WARPS * TILE * WORD + WARPS * WORD,
+        .smem_bytes = 2 * WARPS * TILE * WORD + 2 * WARPS * WORD,
         .suffix = "halves",
         .engine = "",
         .text = "two f16 and powers of two, tiles of 64x64"};

@@ -331,7 +331,7 @@ static const double ABOUT_THE_SAME = 0.99;
 /* The number of kernels asked for comes first, then the time. */
 static bool is_better(const struct scheduled_graph *a, const struct scheduled_graph *b) {
     int wanted = wanted_launches(a->graph->kernel);
-    if (a->partition->is_wanted != b->partition->is_wanted) return a->partition->is_wanted;
+    if (a->partition->wanted != b->partition->wanted) return a->partition->wanted > b->partition->wanted;
     const int n = launches_each_time(a);
     if (wanted && (n == wanted) != (launches_each_time(b) == wanted)) return n == wanted;
     return a->seconds < b->seconds * (n > launches_each_time(b) ? ABOUT_THE_SAME : 1);

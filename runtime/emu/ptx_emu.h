@@ -312,6 +312,21 @@ inline unsigned fx_ballot(bool yes) {
   for (int mask = 1; mask < 32; mask *= 2) w |= fx_shuffle_xor(w, mask);
   return w;
 }
+inline unsigned fx_reduce_max(unsigned w) {
+  for (int mask = 1; mask < 32; mask *= 2) {
+    const unsigned other = fx_shuffle_xor(w, mask);
+    w = other > w ? other : w;
+  }
+  return w;
+}
+inline unsigned fx_reduce_and(unsigned w) {
+  for (int mask = 1; mask < 32; mask *= 2) w &= fx_shuffle_xor(w, mask);
+  return w;
+}
+inline unsigned fx_reduce_or(unsigned w) {
+  for (int mask = 1; mask < 32; mask *= 2) w |= fx_shuffle_xor(w, mask);
+  return w;
+}
 inline int fx_count_bits(unsigned w) { return __builtin_popcount(w); }
 
 // ---- matrices ----

@@ -1,4 +1,4 @@
-# args: --with=fuse.split
+# args: --with=fuse.split --skip=fuse.halves
 # Contractions of f32 in parts: what is written with fixed extents, in every storage order, at the edges of tiles and of blocks of k, whatever it costs.
 kernel mm(x: f32[M=72,K=136], w: f32[K,N=88], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }
 kernel mm_nk(x: f32[M=65,K=64], w: f32[N=136,K]) -> y: f32[M,N] { y = x @[K] w }

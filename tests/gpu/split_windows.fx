@@ -1,4 +1,4 @@
-# args: --with=fuse.split
+# args: --with=fuse.split --skip=fuse.halves
 # Windows of f32 multiplied in parts: the parts of what they read are stored, channels last, and brought by tensor maps in im2col mode, whatever it costs.
 # Integers, so that sums are exact; images smaller than a tile, whose rows and images a tile runs across; tails in every direction.
 

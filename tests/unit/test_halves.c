@@ -9,13 +9,15 @@
 #include "fx_runtime.h"
 #include "suite.h"
 
-static fx_compilation *compile(const char *text, const char *with) {
+static fx_compilation *compile_without(const char *text, const char *with, const char *skip) {
     struct fx_options o = FX_OPTIONS;
     fx_compilation *c;
-    o.arch = "sm_90a", o.with = with, o.skip = "split_k";
+    o.arch = "sm_90a", o.with = with, o.skip = skip;
     ck_assert_msg(fx_compile(text, strlen(text), "spec.fx", &o, &c) == FX_OK, "%s", fx_messages(c));
     return c;
 }
+
+static fx_compilation *compile(const char *text, const char *with) { return compile_without(text, with, "split_k"); }
 
 /* ---- which products are ---- */
 
@@ -25,7 +27,7 @@ static const struct choice {
     const char *text, *with;
     const char *taken; /* drivers that the text calls, of `halves` and `split` */
 } choices[] = {
-    {"kernel f(x: f32[M=4096,K=4096], w: f32[K,N=4096]) -> y: f32[M,N] { y = x @ w }", NULL, "split"},
+    {"kernel f(x: f32[M=4096,K=4096], w: f32[K,N=4096]) -> y: f32[M,N] { y = x @ w }", NULL, "halves"},
     {"kernel f(x: f32[M=4096,K=4096], w: f32[K,N=4096]) -> y: f32[M,N] { y = x @ w }", "fuse.halves", "halves"},
     {"kernel f(x: f32[M=64,K=64], w: f32[K,N=64]) -> y: f32[M,N] { y = x @ w }", "fuse.halves", ""},
     {"kernel f(x: f32[M=64,K=64], w: f32[K,N=64]) -> y: f32[M,N] { y = x @ w }", WITH, "halves"},
@@ -53,6 +55,14 @@ START_TEST(which_are) {
     ck_assert_msg(is_halved == !strcmp(x->taken, "halves") && is_split == !strcmp(x->taken, "split"),
         "%s with %s: halves %d, split %d, not %s", x->text, x->with ? x->with : "nothing", is_halved, is_split,
         x->taken);
+    fx_close(c);
+}
+END_TEST
+
+START_TEST(none_is_where_the_rule_is_skipped) {
+    fx_compilation *c = compile_without(choices[0].text, NULL, "fuse.halves");
+    const char *source = fx_get_plan(c)->source;
+    ck_assert(!strstr(source, "fx_gemm_halves<fx_") && strstr(source, "fx_gemm_split<fx_"));
     fx_close(c);
 }
 END_TEST
@@ -91,6 +101,11 @@ static float some_subnormal(int mn, int k) { return (void)mn, (float)(uniform() 
 static float large(int mn, int k) { return (void)mn, (void)k, (float)(uniform() * 3.4e38); }
 static float rows_apart(int mn, int k) { return (void)k, (float)ldexp(uniform(), mn * 2 - 130); }
 static float rows_against(int mn, int k) { return (void)k, (float)ldexp(uniform(), 100 - mn); }
+/* rows whose powers of two are one within 2^6, and not; one that is next to too small */
+static float near(int mn, int k) { return (void)k, (float)ldexp(uniform(), mn % 7); }
+static float less_near(int mn, int k) { return (void)k, (float)ldexp(uniform(), mn % 12); }
+static float low(int mn, int k) { return (void)mn, (void)k, (float)ldexp(uniform(), -58); }
+static float lower(int mn, int k) { return (void)mn, (void)k, (float)ldexp(uniform(), -62); }
 static float small(int mn, int k) { return (void)mn, (void)k, (float)(uniform() * 1e-10); }
 static float infinite(int mn, int k) { return k == mn * 2 ? INFINITY : (float)uniform(); }
 static float negative_infinite(int mn, int k) { return k == mn ? -INFINITY : (float)below(3); }
@@ -113,7 +128,8 @@ static const struct data {
     {even, even}, {wide, even}, {even, wide}, {wide, wide}, {wide, sparse}, {sparse, wide}, {nothing, wide},
     {wide, nothing}, {rising, falling}, {falling, rising}, {rising, rising}, {one_large, but_there},
     {but_there, one_large}, {subnormal, large}, {large, subnormal}, {some_subnormal, sparse}, {small, large},
-    {rows_apart, rows_against}, {rows_against, rows_apart}, {infinite, even}, {infinite, sparse},
+    {rows_apart, rows_against}, {rows_against, rows_apart}, {near, near}, {less_near, near}, {near, less_near},
+    {low, low}, {low, lower}, {lower, lower}, {infinite, even}, {infinite, sparse},
     {even, infinite}, {negative_infinite, infinite},
     {not_a_number, even}, {wide, not_a_number},
 };
@@ -217,6 +233,7 @@ int main(void) {
     TCase *t = tcase_create("halves");
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, which_are, 0, N_CHOICES);
+    tcase_add_test(t, none_is_where_the_rule_is_skipped);
     tcase_add_loop_test(t, as_f32_is, 0, N_LAYOUTS);
     suite_add_tcase(s, t);
     return run_suite(s);
