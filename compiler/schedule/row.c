@@ -17,101 +17,102 @@ struct team {
                           the L2 cache holds, of all rows under way, until they are read again; TURNED: teams take
                           turns in memory, as behind a vector of a row lies one of the next; WIDE: any number, where
                           across rows long pieces of memory are read */
-    int wants_grid;    /* the faster choice only where it has a block for every SM, or as many threads as are wanted;
-                          MOST_SMS: of vectors, for three SMs of four; 0: always */
+    int wants_grid;    /* EVERY_SM: the faster choice only where it has a block for every SM, or as many threads as are
+                          wanted; MOST_SMS: of vectors, for three SMs of four; ANY_GRID: always */
     bool is_spread;    /* a cluster shares the rows of a block */
     int few;           /* the faster choice only where so many times its clusters are no more than the SMs; 0: always */
 };
 
-enum { CACHED = -1, TURNED = -2, WIDE = -3, MOST_SMS = 3 };
+enum { CACHED = -1, TURNED = -2, WIDE = -3 };
+enum { ANY_GRID, EVERY_SM, MOST_SMS };
 
 static const struct team kept_rows[] = {
-    {8, 32, 2, true, 0, false, false, 0},
-    {32, 8, 4, true, 0, false, false, 0},
-    {512, 1, 1, true, 0, false, false, 1},
-    {512, 1, 2, true, 0, false, false, 1},
-    {1024, 1, 2, true, 0, false, false, 1},
-    {128, 1, 4, true, 0, false, false, 0},
-    {256, 1, 4, true, 0, false, false, 0},
-    {256, 1, 4, true, 0, false, true, 4},
-    {512, 1, 4, true, 0, false, true, 4},
-    {512, 1, 8, true, 0, false, true, 4},
-    {512, 1, 4, true, 0, false, false, 0},
-    {512, 1, 8, true, 0, false, false, 0},
-    {512, 1, 16, true, 0, false, false, 0},
-    {1024, 1, 4, false, CACHED, false, false, 0},
-    {512, 1, 4, false, 0, false, true, 4},
-    {512, 1, 4, false, 0, false, false, 0},
+    {8, 32, 2, true, 0, ANY_GRID, false, 0},
+    {32, 8, 4, true, 0, ANY_GRID, false, 0},
+    {512, 1, 1, true, 0, ANY_GRID, false, 1},
+    {512, 1, 2, true, 0, ANY_GRID, false, 1},
+    {1024, 1, 2, true, 0, ANY_GRID, false, 1},
+    {128, 1, 4, true, 0, ANY_GRID, false, 0},
+    {256, 1, 4, true, 0, ANY_GRID, false, 0},
+    {256, 1, 4, true, 0, ANY_GRID, true, 4},
+    {512, 1, 4, true, 0, ANY_GRID, true, 4},
+    {512, 1, 8, true, 0, ANY_GRID, true, 4},
+    {512, 1, 4, true, 0, ANY_GRID, false, 0},
+    {512, 1, 8, true, 0, ANY_GRID, false, 0},
+    {512, 1, 16, true, 0, ANY_GRID, false, 0},
+    {1024, 1, 4, false, CACHED, ANY_GRID, false, 0},
+    {512, 1, 4, false, 0, ANY_GRID, true, 4},
+    {512, 1, 4, false, 0, ANY_GRID, false, 0},
 };
 static const struct team turned_rows[] = {
-    {8, 32, 4, true, TURNED, false, false, 0},
-    {16, 32, 4, true, TURNED, false, false, 0},
-    {256, 2, 8, true, TURNED, false, false, 0},
-    {256, 2, 16, true, TURNED, false, false, 0},
+    {8, 32, 4, true, TURNED, ANY_GRID, false, 0},
+    {16, 32, 4, true, TURNED, ANY_GRID, false, 0},
+    {256, 2, 8, true, TURNED, ANY_GRID, false, 0},
+    {256, 2, 16, true, TURNED, ANY_GRID, false, 0},
 };
 static const struct team read_rows[] = {
     /* one pass: nothing is worth keeping */
-    {8, 32, 2, false, 4, false, false, 0},
-    {32, 8, 4, false, 8, false, false, 0},
-    {128, 1, 4, false, 8, false, false, 0},
-    {512, 1, 4, false, 0, false, true, 4},
-    {512, 1, 4, false, 0, false, false, 0},
+    {8, 32, 2, false, 4, ANY_GRID, false, 0},
+    {32, 8, 4, false, 8, ANY_GRID, false, 0},
+    {128, 1, 4, false, 8, ANY_GRID, false, 0},
+    {512, 1, 4, false, 0, ANY_GRID, true, 4},
+    {512, 1, 4, false, 0, ANY_GRID, false, 0},
 };
 static const struct team columns[] = {
-    {8, 32, 8, true, 0, true, false, 0},
-    {32, 8, 8, true, 0, false, false, 0},
-    {128, 4, 16, true, 0, false, false, 0},
-    {256, 2, 16, true, 0, false, false, 0},
-    {256, 4, 4, false, CACHED, false, false, 0},
-    {8, 32, 4, false, 0, true, false, 0},
-    {32, 8, 4, false, 0, true, false, 0},
+    {8, 32, 8, true, 0, EVERY_SM, false, 0},
+    {32, 8, 8, true, 0, ANY_GRID, false, 0},
+    {128, 4, 16, true, 0, ANY_GRID, false, 0},
+    {256, 2, 16, true, 0, ANY_GRID, false, 0},
+    {256, 4, 4, false, CACHED, ANY_GRID, false, 0},
+    {8, 32, 4, false, 0, EVERY_SM, false, 0},
+    {32, 8, 4, false, 0, EVERY_SM, false, 0},
     {128, 4, 4, false, 0, MOST_SMS, false, 0},
     {32, 8, 4, false, 0, MOST_SMS, true, 4},
-    {256, 2, 4, false, 0, false, true, 2},
-    {256, 2, 4, false, 0, false, false, 0},
+    {256, 2, 4, false, 0, ANY_GRID, true, 2},
+    {256, 2, 4, false, 0, ANY_GRID, false, 0},
 };
 static const struct team columns_read[] = {
-    {8, 32, 4, false, 0, true, false, 0},
-    {32, 8, 4, false, 0, true, false, 0},
-    {128, 4, 4, false, 0, true, false, 0},
-    {64, 8, 8, false, 0, false, true, 8},
-    {32, 8, 4, false, 0, true, true, 4},
-    {256, 2, 4, false, 0, false, true, 2},
-    {256, 2, 4, false, 0, false, false, 0},
+    {8, 32, 4, false, 0, EVERY_SM, false, 0},
+    {32, 8, 4, false, 0, EVERY_SM, false, 0},
+    {128, 4, 4, false, 0, EVERY_SM, false, 0},
+    {64, 8, 8, false, 0, ANY_GRID, true, 8},
+    {32, 8, 4, false, 0, EVERY_SM, true, 4},
+    {256, 2, 4, false, 0, ANY_GRID, true, 2},
+    {256, 2, 4, false, 0, ANY_GRID, false, 0},
 };
-static const struct team parted_rows[] = {{512, 1, 4, false, 0, false, false, 0}};
-static const struct team parted_scans[] = {{256, 1, 4, false, 0, false, false, 0}};
+static const struct team parted_rows[] = {{512, 1, 4, false, 0, ANY_GRID, false, 0}};
+static const struct team parted_scans[] = {{256, 1, 4, false, 0, ANY_GRID, false, 0}};
 static const struct team parted_columns[] = {
-    {32, 8, 4, false, 0, true, false, 0},
-    {128, 2, 4, false, 0, false, false, 0},
+    {32, 8, 4, false, 0, EVERY_SM, false, 0},
+    {128, 2, 4, false, 0, ANY_GRID, false, 0},
 };
 static const struct team scan_columns[] = { /* what a thread holds of a column are adjacent elements */
-    {1, 128, 8, false, 32, true, false, 0},
-    {8, 32, 8, false, 0, true, false, 0},
-    {32, 8, 8, false, 0, true, false, 0},
-    {128, 4, 8, false, 0, true, false, 0},
-    {256, 2, 8, false, 0, false, false, 0},
+    {1, 128, 8, false, 32, EVERY_SM, false, 0},
+    {8, 32, 8, false, 0, EVERY_SM, false, 0},
+    {32, 8, 8, false, 0, EVERY_SM, false, 0},
+    {128, 4, 8, false, 0, EVERY_SM, false, 0},
+    {256, 2, 8, false, 0, ANY_GRID, false, 0},
 };
 static const struct team scan_columns_again[] = {
-    {1, 128, 8, false, 32, true, false, 0},
-    {8, 32, 8, true, 0, true, false, 0},
-    {32, 8, 8, true, 0, false, false, 0},
-    {8, 32, 8, false, 0, true, false, 0},
-    {32, 8, 8, false, 0, true, false, 0},
-    {128, 4, 8, false, 0, true, false, 0},
-    {256, 2, 8, false, 0, false, false, 0},
+    {1, 128, 8, false, 32, EVERY_SM, false, 0},
+    {8, 32, 8, true, 0, EVERY_SM, false, 0},
+    {32, 8, 8, true, 0, ANY_GRID, false, 0},
+    {8, 32, 8, false, 0, EVERY_SM, false, 0},
+    {32, 8, 8, false, 0, EVERY_SM, false, 0},
+    {128, 4, 8, false, 0, EVERY_SM, false, 0},
+    {256, 2, 8, false, 0, ANY_GRID, false, 0},
 };
 static const struct team run_rows[] = { /* each thread adds its columns up over a run of rows */
-    {32, 8, 2, true, 0, false, false, 0},
-    {256, 1, 1, true, 0, false, false, 0},
-    {256, 1, 2, true, 0, false, false, 0},
-    {512, 1, 2, true, 0, false, false, 0},
-    {512, 1, 4, true, 0, false, false, 0},
-    {512, 1, 4, false, 0, false, false, 0},
+    {32, 8, 2, true, 0, ANY_GRID, false, 0},
+    {256, 1, 1, true, 0, ANY_GRID, false, 0},
+    {256, 1, 2, true, 0, ANY_GRID, false, 0},
+    {512, 1, 2, true, 0, ANY_GRID, false, 0},
+    {512, 1, 4, true, 0, ANY_GRID, false, 0},
+    {512, 1, 4, false, 0, ANY_GRID, false, 0},
 };
-static const struct team down_columns[] = {{1, 128, 4, false, 0, false, false, 0}}; /* a column is one thread's */
+static const struct team down_columns[] = {{1, 128, 4, false, 0, ANY_GRID, false, 0}}; /* a column is one thread's */
 /* Of sums that shared memory does not hold. */
-static const struct team narrow_rows[] = {{32, 8, 1, false, 0, false, false, 0}};
+static const struct team narrow_rows[] = {{32, 8, 1, false, 0, ANY_GRID, false, 0}};
 
 /* Teams of exactly `block` threads, for a row program that is a phase beside others: few blocks, so each thread has
  * more under way. Returns how many. */
@@ -374,7 +375,7 @@ static void add_config(
         .is_wide = t->suits == WIDE,
         .from_cols = t->is_spread ? t->is_resident ? 2 * t->lanes * step * SPREAD : kept : 0,
         .few = t->few,
-        .wants_grid = !t->wants_grid                             ? 0
+        .wants_grid = t->wants_grid == ANY_GRID                  ? 0
                       : !is_aligned && !t->is_spread            ? 4 * WIDE_GRID / threads
                       : is_aligned && t->wants_grid == MOST_SMS ? 3
                                                                 : 4};
