@@ -23,9 +23,9 @@
  * stored before its rows are reduced. */
 enum { MOST_TERMS = 96, MOST_NODES = 1024, NARROW = 4, LEAST_STORED = 9 };
 /* Of small products: terms, rows, columns, or elements in all, and how many they are; terms of one within another, and
- * rows and terms of a narrow one; elements along what makes that long. */
+ * rows and terms of a narrow one; elements along what makes that long; terms and elements of a shallow one. */
 enum { MOST_OF_SMALL = 16, FEW_ROWS = 4, MANY_COLUMNS = 32, FEW_ELEMENTS = 256, MANY_BATCHES = 512, MOST_WITHIN = 8,
-    MANY_OF_NARROW = 1 << 14 };
+    MANY_OF_NARROW = 1 << 14, SHALLOW = 4, MANY_OF_SHALLOW = 1 << 12 };
 /* Of convolutions by groups: how many there are, and channels of one. */
 enum { MANY_GROUPS = 8, FEW_CHANNELS = 16 };
 
@@ -78,8 +78,9 @@ static int count_nodes(struct unroller *u, const struct node *n, const struct no
 }
 
 /* Whether n is a product of matrices so small that each of many is a few terms: gates times experts, element by element
- * of a batch; matrices of 16 x 16; or a few terms for a few rows, f p f^T of matrices of 6 x 6. An engine's tile would
- * be nearly empty. Not of what a chain has in one kernel, whose tiles are no fuller but whose products stay there. */
+ * of a batch; matrices of 16 x 16; a few terms for a few rows, f p f^T of matrices of 6 x 6; or up to four terms. An
+ * engine's tile, or its block of k, would be nearly empty. Not of what a chain has in one kernel, whose tiles are no
+ * fuller but whose products stay there. */
 static bool is_small_product(const struct unroller *u, const struct node *n) {
     const struct graph *g = u->g;
     struct contraction c;
@@ -94,10 +95,11 @@ static bool is_small_product(const struct unroller *u, const struct node *n) {
     const double few = sides[0] < sides[1] ? sides[0] : sides[1], many = sides[0] < sides[1] ? sides[1] : sides[0];
     const bool is_flat = few <= FEW_ROWS && many >= MANY_COLUMNS && batches >= MANY_BATCHES,
                is_tiny = few * many <= FEW_ELEMENTS && batches >= MANY_BATCHES,
+               is_shallow = terms <= SHALLOW && few * many * batches >= MANY_OF_SHALLOW,
                is_narrow = few <= MOST_WITHIN && terms <= MOST_WITHIN && many * batches >= MANY_OF_NARROW,
                may_join = !u->is_chained[n->id] && !u->has_reduction[n->args[0]->id] &&
                           (!u->is_within[n->id] || terms <= MOST_WITHIN);
-    return (is_flat || ((is_tiny || is_narrow) && may_join)) && is_matrix_product(g, n);
+    return (is_flat || ((is_tiny || is_narrow || is_shallow) && may_join)) && is_matrix_product(g, n);
 }
 
 /* Whether access n is of overlapping windows, a label that the sum keeps running along what lies contiguous. */

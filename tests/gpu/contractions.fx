@@ -6,6 +6,9 @@ kernel small(a: f32[B,M=16,K=16], b: f32[B,K,N=16]) -> y: f32[B,M,N] { y = a @ b
 kernel small_half(a: bf16[B,M=5,K=7], b: bf16[B,N=9,K]) -> y: bf16[B,M,N] { y = a @[K] b }
 kernel narrow(x: f32[M=16500,K=6], w: f32[N=7,K]) -> y: f32[M,N] { y = relu(x @[K] w) }
 kernel twice(p: f32[N=6000,I=3,J=3], f: f32[A=3,I]) -> y: f32[N,A,C=A] { y = sum[I,J](p * f * f[A: idx(C), I: idx(J)]) }
+kernel shallow(x: bf16[M,K=3], w: bf16[N,K], b: f32[N]) -> y: f32[M,N] { y = relu(x @[K] w + b) }
+test shallow { M=130 N=67 init: integers(-3,3) tol: exact }
+test shallow { M=64 N=128 init: integers(-3,3) tol: exact }
 test small { B=512 init: integers(-3,3) tol: exact }
 test small_half { B=600 init: integers(-3,3) tol: exact }
 test narrow { init: integers(-3,3) tol: exact }

@@ -18,6 +18,7 @@ kernel apart_too[K=3](x: f32[T]) -> y: f32[T] with { fuse: never } { y = sum[K](
 kernel small(a: f32[B=4096,M=16,K=16], b: f32[B,K,N=16]) -> y: f32[B,M,N] { y = a @ b }
 kernel narrow(x: bf16[M=65536,K=8], w: bf16[N=8,K]) -> y: bf16[M,N] { y = x @[K] w }
 kernel twice(p: f32[N=8192,I=3,J=3], f: f32[A=3,I]) -> y: f32[N,A,C=A] { y = sum[I,J](p * f * f[A: idx(C), I: idx(J)]) }
+kernel shallow(x: bf16[M,K=4], w: bf16[N=256,K], b: f32[N]) -> y: bf16[M,N] { y = gelu(x @[K] w + b) }
 kernel deeper(a: f32[B=4096,M=16,K=32], b: f32[B,K,N=16]) -> y: f32[B,M,N] { y = a @ b }
 kernel fewer(a: f32[B=64,M=16,K=16], b: f32[B,K,N=16]) -> y: f32[B,M,N] { y = a @ b }
 kernel chained(q: bf16[H=4096,S=16,D=16], k: bf16[H,T=16,D], v: bf16[H,T,E=16]) -> o: bf16[H,S,E] { o = softmax[T](q @[D] k) @[T] v }
