@@ -4,6 +4,8 @@
  * of parts into which few rows are cut. A team of threads shares a row: a warp or a part of one for a short row, a
  * block or a cluster for a longer one. A row that several passes read stays in registers if it fits. If rows and not
  * their elements are adjacent in memory, neighbouring threads have neighbouring rows. row_price.c has the price. */
+#include <math.h>
+
 #include "schedule/row_program.h"
 
 bool schedule_row_configure(const struct graph *, const struct partition *, struct scheduled *, const char **);
@@ -526,8 +528,9 @@ static bool is_long(const struct graph *g, const struct row_program *x) {
     return nominal_size(g, x->cols.axes, x->cols.n) >= PARTS * 512.0;
 }
 
-/* What one more launch takes, and how much faster parts are to be, which read the sums of all. */
-static const double NEXT_LAUNCH = 2e-6, PARTS_GAIN = 1.2;
+/* What one more launch takes, how much faster parts are to be, which read the sums of all, and of which share of the
+ * multiprocessors clusters are as good as of all. */
+static const double NEXT_LAUNCH = 2e-6, PARTS_GAIN = 1.2, LEAST_OCCUPIED = 0.9;
 
 /* Whether blocks of a row each would leave SMs idle for longer than reading the rows in parts takes. */
 static bool idles_long(const struct graph *g, const struct scheduled *s, double rows, double cols) {
@@ -545,11 +548,21 @@ static bool idles_long(const struct graph *g, const struct scheduled *s, double 
     return read * times / m->copied * m->sms / blocks > parts * PARTS_GAIN;
 }
 
+/* Whether clusters that share rows occupy the GPU, in whole waves: one launch then reads rows again. They are no
+ * phases. */
+static bool fills_clusters(const struct graph *g, const struct scheduled *s, double rows) {
+    const struct row_program *x = s->row;
+    const struct arch *m = g->cx->arch;
+    if (!m->has_clusters || s->block || g->kernel->fuse != FUSE_PREFER || g->kernel->kernels) return false;
+    return !x->n_scans && !x->is_along_rows && row_reading_stages(x) > 1 &&
+           SPREAD * rows >= LEAST_OCCUPIED * m->sms * ceil(SPREAD * rows / m->sms) && SPREAD / 2 * rows <= m->sms;
+}
+
 /* Whether the rows, or the blocks that columns are dealt out to, leave most of the GPU idle for long. */
 static bool has_few_rows(const struct graph *g, const struct scheduled *s, int v) {
     const struct row_program *x = s->row;
     double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n);
-    if (rows < FEW_ROWS && is_long(g, x)) return true;
+    if (rows < FEW_ROWS && is_long(g, x) && !fills_clusters(g, s, rows)) return true;
     if (!x->is_along_rows) return idles_long(g, s, rows, cols);
     const int least = x->n_scans ? SECTORS / adjacent_bytes(s, &(struct team){.across = 1}, 1) : SECTORS / 4;
     const double across = 8 * v < least ? least : 8 * v; /* rows of a block */
