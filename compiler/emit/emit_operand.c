@@ -247,27 +247,34 @@ static void emit_fetch_held(struct maker *b) {
     }
 }
 
+/* What is the same for a whole chunk. */
+static void emit_ones(struct maker *b, struct scope *chunk) {
+    bool has_ones = false;
+    for (int i = 0; i < b->n_leaves; i++) {
+        if (b->leaves[i].kind != LEAF_ONE) continue;
+        has_ones = true;
+        value_line(&b->w, "r.%s = 0;", b->leaves[i].name);
+    }
+    if (!has_ones) return;
+    value_line(&b->w, "if (n_valid > 0) {");
+    int block = value_open_block(&b->w);
+    struct scope *p = scope_open(&b->w, chunk);
+    for (int i = 0; i < b->n_leaves; i++) {
+        const struct leaf *f = &b->leaves[i];
+        if (f->kind == LEAF_ONE) value_put(&b->w, p, f->node, arena_printf(arena(b), "r.%s", f->name));
+    }
+    value_close_block(&b->w, block, "}");
+}
+
 static void emit_fetch(struct maker *b) {
-    bool has_ones = false, has_many = false;
+    bool has_many = false;
     struct scope *chunk = chunk_scope(b);
     for (int i = 0; i < b->n_leaves; i++) {
         const struct leaf *f = &b->leaves[i];
         has_many |= f->kind == LEAF_MANY;
         if (f->kind == LEAF_WORD) value_line(&b->w, "r.%s.load(%s, n_valid);", f->name, words_of(b, chunk, f->node));
-        if (f->kind != LEAF_ONE) continue;
-        has_ones = true;
-        value_line(&b->w, "r.%s = 0;", f->name);
     }
-    if (has_ones) {
-        value_line(&b->w, "if (n_valid > 0) {");
-        int block = value_open_block(&b->w);
-        struct scope *p = scope_open(&b->w, chunk);
-        for (int i = 0; i < b->n_leaves; i++) {
-            const struct leaf *f = &b->leaves[i];
-            if (f->kind == LEAF_ONE) value_put(&b->w, p, f->node, arena_printf(arena(b), "r.%s", f->name));
-        }
-        value_close_block(&b->w, block, "}");
-    }
+    emit_ones(b, chunk);
     if (!has_many) return;
     buf_line(b->w.out, "#pragma unroll");
     value_line(&b->w, "for (int v = 0; v < V; ++v) {");
@@ -451,6 +458,26 @@ static void emit_halves(struct maker *b) {
     value_close_function(&b->w);
 }
 
+/* Where consumers make the operand of fields: values and fields come by ways of their own (driver_wgmma_made.cuh). */
+static void emit_made_fields(struct maker *b) {
+    const char *name = NULL;
+    for (int i = 0; i < b->n_leaves; i++)
+        if (b->leaves[i].kind == LEAF_WORD) name = b->leaves[i].name;
+    if (!b->operand->from || !name) return;
+    buf_line(b->w.out, "    static constexpr int RUN = %d;  // of k for which values are the same; 0: of all k",
+        b->operand->run);
+    buf_line(b->w.out,
+        "    template <int V, bool ALIGNED> static FX_DEVICE void set_fields(raw<V, ALIGNED> &r, unsigned w) { "
+        "r.%s.w[0] = w; }",
+        name);
+    value_open_function(&b->w,
+        "    template <int V, bool ALIGNED> static FX_DEVICE void fetch_values(const %s &p, raw<V, ALIGNED> &r, int "
+        "batch, int mn, int ko, int k, int n_valid)",
+        b->at->l->struct_name);
+    emit_ones(b, chunk_scope(b));
+    value_close_function(&b->w);
+}
+
 static void open_values(struct maker *b, value_available *finds) {
     b->w = values_open(b->at->out, b->at->c, b->at->l, b->names, finds, b);
     b->w.param_names = b->at->params;
@@ -497,6 +524,7 @@ void emit_computed_operand(const struct operand_place *at, const struct operand 
     emit_make(&b);
     value_close_function(&b.w);
     emit_halves(&b);
+    emit_made_fields(&b);
 }
 
 /* What a window reads lies in the tensor that it is one of: of an input in parts, in a buffer. */

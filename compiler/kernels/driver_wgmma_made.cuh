@@ -1,12 +1,12 @@
 /* The contraction driver of sm_90a where consumers make one operand: a problem as for driver_wgmma.cuh, of one segment of 16-bit floats. One operand is copied; the other is computed of one
-   tensor, which has k contiguous and comes by a tensor map as it lies, of what is the same for all k, and of what is the same for all its rows. A consumer reads elements of 16 k from shared
+   tensor, which has k contiguous and comes by a tensor map as it lies, of what is the same for all k or for so many of it, and of what is the same for all its rows. A consumer reads elements of 16 k from shared
    memory two steps ahead, makes 16-bit floats of them in registers, and starts the products of the step, whose first factor these registers are, while those of the step before run.
    The made operand may be A or B; in the latter case the consumers compute the turned tile, rows for columns. Consumers stand side by side, each has 64 rows.
    There are two rings: a stage of the copied operand has 64 k, one of the made operand 128 bytes of k.
    Grid: any number of blocks of ENGINE::THREADS threads. Dynamic shared memory: ENGINE::SHARED_BYTES.
    Invariant: as in driver_wgmma.cuh; a row of the made operand is a multiple of 16 bytes and of 8 elements. */
 
-// fx_wgmma_made: 128 rows of the made operand, whose elements have SIZE bytes, by COLUMNS_::N of the copied one; IS_TURNED: the made one is B; otherwise as fx_wgmma
+// fx_wgmma_made: 128 rows of the made operand, whose elements have SIZE bytes, 0: fields of 4 bits in words, by COLUMNS_::N of the copied one; IS_TURNED: the made one is B; otherwise as fx_wgmma
 template <class T_, class COLUMNS_, bool IS_TURNED_, int SIZE_, int MADE_STAGES_, int STAGES_, int CHUNK_, int SLABS_, bool ALIGNED_>
 struct fx_wgmma_made {
   typedef T_ T;
@@ -16,17 +16,22 @@ struct fx_wgmma_made {
   static constexpr int CONSUMERS = 2, THREADS = 128 * (1 + CONSUMERS), ROWS = 64 * CONSUMERS, COLUMNS = COLUMNS_::N;
   static constexpr int SUMS = 1, BESIDE = 1, PARTS = 1, BK = 64, BM = IS_TURNED ? COLUMNS : ROWS, BN = IS_TURNED ? ROWS : COLUMNS;
   static constexpr int SIZE = SIZE_, MADE_STAGES = MADE_STAGES_, STAGES = STAGES_, CHUNK = CHUNK_, SLABS = SLABS_;
+  static constexpr int MADE_K = SIZE ? 128 / (SIZE ? SIZE : 1) : 256, TURNS = MADE_K > BK ? MADE_K / BK : 1;  // k of a stage of the made operand, and blocks that read it in turn
   static constexpr int MADE_BYTES = ROWS * 128, STAGE_BYTES = COLUMNS * BK * 2, PITCH = CHUNK * 4 + 32, SLAB_BYTES = 16 * 128;
   static constexpr int TURNED_PITCH = 16 * 4 + 16;  // bytes of a staged column of a warp's 16 rows
   static constexpr int STAGING_BYTES = SLABS ? SLABS * SLAB_BYTES : IS_TURNED ? CHUNK * TURNED_PITCH : 16 * PITCH;
   static constexpr int STAGING_AT = MADE_STAGES * MADE_BYTES + STAGES * STAGE_BYTES, BARRIERS_AT = STAGING_AT + CONSUMERS * 4 * STAGING_BYTES;
   static constexpr int SHARED_BYTES = BARRIERS_AT + 2 * (MADE_STAGES + STAGES) * 8;
   static constexpr int PRODUCER_REGISTERS = 40, CONSUMER_REGISTERS = 232;
-  static_assert((SIZE == 1 || SIZE == 2 || SIZE == 4) && CHUNK % 8 == 0 && COLUMNS % CHUNK == 0 && !(IS_TURNED && SLABS), "no such tile");
+  static_assert((SIZE == 0 || SIZE == 1 || SIZE == 2 || SIZE == 4) && CHUNK % 8 == 0 && COLUMNS % CHUNK == 0 && !(IS_TURNED && SLABS), "no such tile");
 
   // Of 4 bytes eight rows of pairs would meet in half of the banks: every other row stands in the lower half of the eight.
   static FX_DEVICE constexpr int sum_row(int lane) { return SIZE == 4 ? lane / 4 % 4 * 2 + lane / 16 : lane / 4; }
 };
+
+// fx_made_run: for how many k values of a made operand are the same; 0: for all
+template <class OPERAND> FX_DEVICE constexpr auto fx_made_run(int) -> decltype(OPERAND::RUN) { return OPERAND::RUN; }
+template <class OPERAND> FX_DEVICE constexpr int fx_made_run(long) { return 0; }
 
 // fx_made_sides: which operand of a segment is made, and which is copied
 template <bool IS_TURNED, class SEGMENT>
@@ -69,11 +74,11 @@ struct fx_made_producer {
 #pragma unroll 1
     for (int k = 0; k < k_end; k += ENGINE::BK) {
 #pragma unroll
-      for (int i = 0; i < ENGINE::BK; i += 128 / ENGINE::SIZE) {
-        if (ENGINE::SIZE == 1 && k % 128) continue;  // came with the block before
+      for (int i = 0; i < ENGINE::BK; i += ENGINE::MADE_K) {
+        if (ENGINE::TURNS > 1 && k % ENGINE::MADE_K) continue;  // came with a block before
         fx_mbarrier_wait(made.empty(), made.parity ^ 1);
         fx_mbarrier_expect(made.full(), fx_wgmma_bytes<ENGINE::ROWS, typename sides::made>(rows));
-        fx_wgmma_load<ENGINE::ROWS, typename sides::made>(p, maps + ENGINE::IS_TURNED, nullptr, made.address(), made.full(), 0, at.batch, 0, row, rows, k + i);
+        fx_wgmma_load<ENGINE::ROWS, typename sides::made>(p, maps + ENGINE::IS_TURNED, nullptr, made.address(), made.full(), 0, at.batch, 0, row, rows, ENGINE::SIZE ? k + i : k / 8);
         made.next();
       }
       fx_mbarrier_wait(ring.empty(), ring.parity ^ 1);
@@ -89,8 +94,8 @@ struct fx_made_producer {
 template <class ENGINE, class MADE, class RING>
 struct fx_made_consumer {
   static constexpr bool TAKES_MAPS = true;
-  static constexpr int SIZE = ENGINE::SIZE, WORDS = SIZE == 4 ? 2 : 1, V = SIZE == 1 ? 4 : 2;  // V: elements that are made at a time, of bytes those of a step
-  static constexpr int POSITIONS = 8 / SIZE;                                                  // steps of a stage of the made operand
+  static constexpr int SIZE = ENGINE::SIZE, WORDS = SIZE == 4 ? 2 : 1, V = SIZE == 0 ? 8 : SIZE == 1 ? 4 : 2;  // V: elements that are made at a time, of bytes those of a step; fields of a word, two of which are
+  static constexpr int POSITIONS = ENGINE::MADE_K / 16;                                                        // steps of a stage of the made operand
 
   float (&acc)[ENGINE::COLUMNS / 2];  // the sums
   MADE &made;                         // where it is read
@@ -100,14 +105,24 @@ struct fx_made_consumer {
 
   typedef unsigned words[2][2][WORDS];  // of either row, of either half of 16 k
 
-  // Elements of step `position` of the stage: two adjacent ones of every half; of bytes the four around them.
+  // Elements of step `position` of the stage: two adjacent ones of every half; of bytes the four around them, of fields the eight.
   FX_DEVICE void read(words &w, int position) const {
-    const int byte = threadIdx.x % 4 * 2 * SIZE;  // of a half's, the thread's
-    const unsigned at = made.address() + row * 128 + byte % 16 / 4 * 4 + (position * 16 * SIZE ^ (row % 8 ^ byte / 16) << 4);
+    if constexpr (SIZE == 0) {
+      const unsigned at = made.address() + row * 128 + ((position / 2 ^ row % 8) << 4) + position % 2 * 8;
 #pragma unroll
-    for (int below = 0; below < 2; ++below) {
+      for (int below = 0; below < 2; ++below) {
+        unsigned both[2];
+        fx_shared_get<2>(both, at + below * 8 * 128);
+        w[below][0][0] = both[0], w[below][1][0] = both[1];
+      }
+    } else {
+      const int byte = threadIdx.x % 4 * 2 * SIZE;  // of a half's, the thread's
+      const unsigned at = made.address() + row * 128 + byte % 16 / 4 * 4 + (position * 16 * SIZE ^ (row % 8 ^ byte / 16) << 4);
 #pragma unroll
-      for (int half = 0; half < 2; ++half) fx_shared_get<WORDS>(w[below][half], (at ^ half * 8 * SIZE) + below * 8 * 128);
+      for (int below = 0; below < 2; ++below) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) fx_shared_get<WORDS>(w[below][half], (at ^ half * 8 * SIZE) + below * 8 * 128);
+      }
     }
   }
   // Likewise of the next block but one; waits where a stage begins.
@@ -134,7 +149,16 @@ struct fx_made_consumer {
 #pragma unroll
     for (int below = 0; below < 2; ++below) {
       const int mn = first + row + below * 8;
-      if constexpr (SIZE == 1) {
+      if constexpr (SIZE == 0) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          unsigned made_[1];
+          RAW of = raw[below];
+          OPERAND::template set_fields<V, true>(of, w[below][half][0]);
+          OPERAND::template make_halves<V, true>(p, made_, of, held, context[half], lane % 4, at.batch, mn, 0, k + half * 8);
+          a[half * 2 + below] = is_whole || k + half * 8 < k_end ? made_[0] : 0;
+        }
+      } else if constexpr (SIZE == 1) {
         unsigned made_[2];
         const unsigned both = fx_permute(w[below][0][0], w[below][1][0], lane % 2 ? 0x7632 : 0x5410);
         memcpy(&held, &both, 4);
@@ -162,6 +186,15 @@ struct fx_made_consumer {
       }
     }
   }
+  // What is the same for a run of k, of either row.
+  template <class OPERAND, class PROBLEM, class RAW>
+  FX_DEVICE void read_values(const PROBLEM &p, RAW (&r)[2], int first, int end, int k, int k_end) const {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int mn = first + row + i * 8;
+      OPERAND::template fetch_values<V, true>(p, r[i], at.batch, mn, 0, k, mn < end && k < k_end ? V : 0);
+    }
+  }
   template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
   FX_DEVICE void add(const PROBLEM &p) {
     typedef fx_made_sides<ENGINE::IS_TURNED, SEGMENT> sides;
@@ -170,8 +203,13 @@ struct fx_made_consumer {
     typedef typename operand::template raw<V, true> raw;
     typedef typename operand::template context<V, true> context;
     const int k_end = SEGMENT::k(p), blocks = (k_end + (ENGINE::BK - 1)) / ENGINE::BK, first = ENGINE::IS_TURNED ? at.n : at.m, end = ENGINE::IS_TURNED ? p.n() : p.m();
-    raw fixed[2];  // of either row
-    if constexpr (!__is_empty(raw)) {
+    constexpr int RUN = fx_made_run<operand>(0);
+    static_assert(RUN % ENGINE::BK == 0, "values change within a block of k");
+    raw fixed[2], later[2];  // of either row; of the run of k behind this one
+    if constexpr (RUN > 0) {
+      read_values<operand>(p, fixed, first, end, 0, k_end);
+      read_values<operand>(p, later, first, end, RUN, k_end);
+    } else if constexpr (!__is_empty(raw)) {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         const int mn = first + row + i * 8;
@@ -193,16 +231,22 @@ struct fx_made_consumer {
     do {  // k is at least 1: the sums have one way to the end
       const unsigned long long b = copied::at(ring.address());
       unsigned a[2][4];
+      if constexpr (RUN > 0) {
+        if (block && block * ENGINE::BK % RUN == 0) {
+          fixed[0] = later[0], fixed[1] = later[1];
+          read_values<operand>(p, later, first, end, block * ENGINE::BK + RUN, k_end);
+        }
+      }
 #pragma unroll
       for (int step = 0; step < 4; ++step) {
         make<operand>(p, a[step % 2], w[step % 2], fixed, shared[step % 2], first, block * 64 + step * 16, k_end);
-        if (SIZE == 1 ? step == 3 && (block % 2 || block + 1 == blocks) : (step + 1) % POSITIONS == 0) {
+        if (ENGINE::TURNS > 1 ? step == 3 && ((block + 1) % ENGINE::TURNS == 0 || block + 1 == blocks) : (step + 1) % POSITIONS == 0) {
           fx_warp_barrier();  // every lane has what it read
           if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(used.empty());
           used.next();
         }
         if (step < 2 || block + 1 < blocks) {
-          const int next = (step + 2) % 4, of = SIZE == 1 ? (block + (step >= 2)) % 2 * 4 + next : next % POSITIONS;
+          const int next = (step + 2) % 4, of = ENGINE::TURNS > 1 ? (block + (step >= 2)) % ENGINE::TURNS * 4 + next : next % POSITIONS;
           read_next(w[step % 2], of);
           read_context<operand>(p, shared[step % 2], block * 64 + (step + 2) * 16, k_end);
           if (of == POSITIONS - 1) made.next();
@@ -217,7 +261,7 @@ struct fx_made_consumer {
       before = ring.stage;
       ring.next();
     } while (++block < blocks);
-    if (SIZE == 1 && blocks % 2) made.next();
+    if (ENGINE::TURNS > 1 && blocks % ENGINE::TURNS) made.next();
     fx_wgmma_wait<0>();
     if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(before));
   }

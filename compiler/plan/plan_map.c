@@ -62,6 +62,15 @@ static struct fx_map build_im2col(struct arena *a, const struct scheduled_graph 
     return out;
 }
 
+/* What e says of fields, of words of so many. */
+static struct fx_expr words_expr(struct arena *a, const struct fx_expr *e, int fields) {
+    struct terms x = {.a = a};
+    terms_expr(&x, e);
+    terms_constant(&x, fields);
+    terms_op(&x, FX_T_DIV);
+    return terms_done(&x);
+}
+
 /* k and m or n, whichever is contiguous first, then the others. */
 static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c, const struct map *m) {
     const struct graph *g = c->graph;
@@ -72,10 +81,11 @@ static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c,
     const struct axis_list *mn = m->is_a ? &shape->m : &shape->n, *inner[MAP_INNER] = {&m->segment->k, mn};
     struct map_axis axes[MAX_MAP_AXES];
     int n = map_axes(g, shape, m->segment, t, axes);
+    const int fields = fx_dtype_bits(t->dtype) < 8 ? 32 / fx_dtype_bits(t->dtype) : 1; /* of a word */
+    const bool are_words = shape->is_whole || fields > 1 || (m->operand->from && t->dtype == FX_F32);
     struct fx_map out = {
         .base = t->param >= 0 ? (struct fx_arg){FX_ARG_PARAM, t->param} : (struct fx_arg){FX_ARG_BUFFER, t->buffer},
-        .dtype = shape->is_whole || (m->operand->from && t->dtype == FX_F32) ? FX_U32 /* words, not rounded */
-                                                                             : t->dtype,
+        .dtype = are_words ? FX_U32 /* not rounded */ : t->dtype,
         .offset = poly_expr(a, g, t, &t->view->offset),
         .rank = MAP_INNER + n,
         .is_tail = m->is_tail};
@@ -90,6 +100,12 @@ static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c,
         out.extents[MAP_INNER + i] = size_expr(a, k, map_axis_labels(shape, m->segment, &axes[i]), axes[i].label);
         out.strides[MAP_INNER + i] = poly_expr(a, g, t, &t->view->stride[tensor_axis(t, axes[i].axis)]);
         out.box[MAP_INNER + i] = 1;
+    }
+    if (fields > 1) { /* rows are whole words */
+        out.offset = words_expr(a, &out.offset, fields);
+        out.extents[0] = words_expr(a, &out.extents[0], fields);
+        out.box[0] /= fields;
+        for (int i = 1; i < out.rank; i++) out.strides[i] = words_expr(a, &out.strides[i], fields);
     }
     if (t->is_split) {
         struct terms parts = {.a = a}, apart = {.a = a};

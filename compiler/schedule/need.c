@@ -136,7 +136,7 @@ static void need_copied(struct terms *x, int *n, const struct graph *g, const st
     if (o->layout == LAYOUT_STRIDED) return;
     const struct axis_list *run = o->layout == LAYOUT_K_MAJOR ? kk : mn;
     const struct view *v = o->tensor.view;
-    int of = 16 / bytes_of(&o->tensor);
+    int of = 128 / fx_dtype_bits(o->tensor.dtype);
     need_multiple(x, n, g->kernel, run->axes, run->n, of);
     need_aligned(x, n, g->kernel, &o->tensor, 16);
     need_unit(x, n, g, o);

@@ -22,6 +22,7 @@ struct operand { /* a factor on its way into a mainloop */
                                     NULL */
     const struct operand *from; /* of a made operand: the tensor in memory from whose elements it is computed, each from
                                    one (made.c); else NULL */
+    int run; /* of one made of fields: of k for which what else it reads is the same, 0: of all k */
 };
 
 struct segment { /* a pass along k that adds to some of the sums, which share A */
