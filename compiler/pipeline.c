@@ -24,6 +24,10 @@ static const struct pass passes[] = {
         "leaves",
         NULL},
     {"access", pass_access, false, true, "before algebra, which looks through no access", NULL},
+    {"earlier", pass_earlier, false, false,
+        "after access, which brings what is read earlier to the running sum itself, and again before it, which brings it "
+        "to the leaves",
+        "access"},
     {"algebra", pass_algebra, false, false, "after access, and before fuse, which decides on what is left to compute",
         "canonicalise"},
     {"scales", pass_scales, false, false,

@@ -45,6 +45,10 @@ struct graph *pass_sources(const struct graph *g);
 /* Accesses at the leaves.   %3 = %0 + %1; %4 = %3[N: %2]   ->   %3 = %0[N: %2]; %4 = %1[N: %2]; %5 = %3 + %4 */
 struct graph *pass_access(const struct graph *g);
 
+/* Running sums read some steps earlier, as those of what stands so many steps earlier.
+ * %2 = cumsum[T] %0; %3 = %2[T: T - 1] ?? 0   ->   %2 = %0[T: T - 1] ?? 0; %3 = cumsum[T] %2 */
+struct graph *pass_earlier(const struct graph *g);
+
 /* Reductions past what is constant along them, by rules that state when, at what error and cost.
  * %3 = 0.5 * %0; %4 = sum[K] %3   ->   %3 = sum[K] %0; %4 = 0.5 * %3 */
 struct graph *pass_algebra(const struct graph *g);

@@ -52,3 +52,27 @@ kernel none(x: f32[R=3,K]) -> (y: f32[R,K], s: f32[R]) { y = cumsum[K](x); s = 1
 test none { K=0 tol: exact }
 kernel none_down(x: f16[K,R=24]) -> (y: f32[K,R], s: f32[R]) { y = cumsum[K](x); s = 1 + sum[K](y) }
 test none_down { K=0 tol: exact }
+
+# Read some steps earlier: running sums of what stands before. Nothing, one element, less than the steps, more than a run of a thread.
+kernel before(x: f32[B,T]) -> y: f32[B,T] { y = x - (cumsum[T](x)[T: T-1] ?? 0) }
+kernel three(x: i32[T]) -> y: i32[T] { y = cumprod[T](x)[T: T-3] ?? 1 }
+kernel most(x: f32[T,C], z: f32[T,C]) -> y: f32[T,C] { y = cummax[T](x * z)[T: T-1] ?? -inf }
+kernel state(a: f32[B,T,H], x: f32[B,T,H,D]) -> y: f32[B,T,H,D] { y = recur[T](a, x)[T: T-1] ?? 0 }
+kernel steady(a: f32[H], x: f32[T,H]) -> y: f32[T,H] { y = x + (recur[T](a, x * x)[T: T-2] ?? 0) }
+kernel counts(x: f32[T]) -> y: f32[T] { y = recur[T](f32(x > 0), 1)[T: T-1] ?? 0 }
+test before { B=3 T=1 seed: 1 }
+test three { T=1 init: integers(-2,2) seed: 1 tol: exact }
+test steady { T=1 H=6 seed: 1 }
+test counts { T=1 seed: 1 tol: exact }
+test before { B=3 T=2 seed: 1 }
+test three { T=2 init: integers(-2,2) seed: 1 tol: exact }
+test state { B=2 T=2 H=2 D=5 init: integers(-2,2) seed: 1 }
+test steady { T=2 H=6 seed: 1 }
+test counts { T=2 seed: 1 tol: exact }
+test before { B=3 T=700 seed: 1 }
+test three { T=700 init: integers(-2,2) seed: 1 tol: exact }
+test state { B=2 T=700 H=2 D=5 init: integers(-2,2) seed: 1 }
+test steady { T=700 H=6 seed: 1 }
+test counts { T=700 seed: 1 tol: exact }
+test most { T=40 C=9 seed: 1 }
+test before { B=3 T=70001 x.init: integers(-3,3) tol: exact }
