@@ -44,14 +44,25 @@ static int gathered_along(const struct graph *g, const struct partition *p, cons
     return along;
 }
 
+static int last_label(const struct tensor *t) { return t->axes[t->n_axes - 1]; }
+
+/* Whether threads that have neighbours along the last label of u read whole pieces of u, where those along that of t
+ * read them far from each other, and all of them the same of t: scores a[B,I] to which u[I,J] is added, over I. */
+static bool is_better_along(const struct group *r, const struct tensor *u, const struct tensor *t) {
+    return t->n_axes && !t->is_strided && !u->is_strided && tensor_axis(t, last_label(u)) < 0 &&
+           tensor_axis(u, last_label(t)) >= 0 &&
+           axes_have(r->reduced, r->n_reduced, last_label(t)) != axes_have(r->reduced, r->n_reduced, last_label(u));
+}
+
 /* The tensor of which most is read, among those whose labels are the space's, of those that end in a reduced label if
- * `along`; where more is gathered along a label of rows, what is stored along it; else what is stored over most
- * labels. */
+ * `along`, unless another is better along its own; where more is gathered along a label of rows, what is stored along
+ * it; else what is stored over most labels. */
 static struct tensor main_tensor(
     const struct graph *g, const struct partition *p, const struct group *r, bool along) {
     struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1), best = {.param = -1, .buffer = -1};
     int n = group_loads(g, p, r, loads, g->n_nodes);
     double most = -1;
+    bool *is_row_element = NEW_ARRAY(&g->cx->arena, bool, n + 1);
     for (int i = 0; i < n; i++) {
         bool fits = true, is_element = false;
         for (int a = 0; a < loads[i].n_axes; a++) {
@@ -59,11 +70,17 @@ static struct tensor main_tensor(
             fits &= reduced || axes_have(r->axes, r->n_axes, loads[i].axes[a]);
             is_element |= reduced;
         }
-        fits &= !along || axes_have(r->reduced, r->n_reduced, loads[i].axes[loads[i].n_axes - 1]);
+        is_row_element[i] = fits && is_element;
+        fits &= !along || axes_have(r->reduced, r->n_reduced, last_label(&loads[i]));
         if (!fits || !is_element || tensor_bytes(g, &loads[i]) <= most) continue;
         best = loads[i];
         most = tensor_bytes(g, &best);
     }
+    for (int i = 0; !along && i < n; i++)
+        if (is_row_element[i] && is_better_along(r, &loads[i], &best)) {
+            best = loads[i];
+            break; /* that of another one again would turn in a circle */
+        }
     int gathered = along ? -1 : gathered_along(g, p, r, most);
     for (int s = 0; gathered >= 0 && s < r->n_stores; s++) {
         struct tensor t = tensor_of_store(g, p, &r->stores[s]);

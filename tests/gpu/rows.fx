@@ -461,3 +461,13 @@ kernel gathered_scores(h: f32[N,F], s: f32[F], d: f32[F], at: i32[N,K]) -> y: f3
   y = sum[K](softmax[K](e) * (h[N: at] ?? 0))
 }
 test gathered_scores { N=70 F=16 K=5 }
+
+# One tensor lies along the rows, the other along what is reduced: neighbouring threads have neighbouring rows, for which the other is the same.
+kernel scores(a: f32[B,I], t: f32[I,J], e: f32[B,J]) -> (y: f32[B,J], p: i64[B,J]) {
+  y = logsumexp[I](a + t) + e
+  p = argmax[I](a + t)
+}
+kernel least(a: f32[M,K], b: f32[K,N]) -> c: f32[M,N] { c = min[K](a + b) }
+test scores { B=5 I=33 J=70 seed: 1 }
+test least { M=9 K=300 N=70 init: integers(-9,9) seed: 1 tol: exact }
+test least { M=3 K=7 N=5 init: integers(-9,9) seed: 2 tol: exact }
