@@ -19,6 +19,10 @@ static const struct pass passes[] = {
     {"sources", pass_sources, false, false,
         "before unroll, which takes filters apart, and before access, which would compute what windows read at every "
         "position", NULL},
+    {"narrow", pass_narrow, false, false,
+        "before unroll, after which short reductions that columns share are none, and before access, which brings the "
+        "columns to the leaves",
+        NULL},
     {"unroll", pass_unroll, false, false,
         "after unflatten, whose positions show no windows, and before access, which brings each term's positions to the "
         "leaves",

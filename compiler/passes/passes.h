@@ -37,6 +37,10 @@ struct graph *pass_split_k(const struct graph *g);
  * %3 = %0[T: T + K]; %4 = sum[K] %3   ->   %4 = %3[K: 0]; %5 = %3[K: 1]; %6 = %4 + %5 */
 struct graph *pass_unroll(const struct graph *g);
 
+/* Reductions of a few columns that share what they are made of, column by column.
+ * %4 = sum[J] %3   ->   %5 = sum[J] %3[C: 0]; %6 = sum[J] %3[C: 1]; %4 = where C == 0, %5, %6 */
+struct graph *pass_narrow(const struct graph *g);
+
 /* Windows of what is computed, stored before they are read.
  * %3 = exp %0; %4 = %3[T: T + U]; %5 = %4 * %1; %6 = sum[C,U] %5   ->   %3 = exp %0; %7 = f16 %3 stored T,C;
  * %4 = %7[T: T + U]; .. */

@@ -462,6 +462,26 @@ kernel gathered_scores(h: f32[N,F], s: f32[F], d: f32[F], at: i32[N,K]) -> y: f3
 }
 test gathered_scores { N=70 F=16 K=5 }
 
+# Columns that share a reduction or a running sum are results of one row.
+kernel forces(p: f32[N,C=3], m: f32[N]) -> (f: f32[N,C], e: f32[N]) {
+  d = p{N->J} - p
+  r = sum[C](d * d) + 0.01
+  f = sum[J](m{N->J} * d * rsqrt(r) ** 3)
+  e = sum[J](rsqrt(r))
+}
+kernel rays(s: f32[R,N], c: f32[R,N,C=3]) -> (y: f32[R,C], o: f32[R]) {
+  t = cumprod[N](1 - sigmoid(s))[N: N-1] ?? 1
+  y = sum[N](sigmoid(s) * t * c)
+  o = sum[N](sigmoid(s) * t)
+}
+kernel few_columns(x: f32[P,G], c: f32[G,C=4]) -> y: f32[P,C] { y = sum[G](cumsum[G](x) * c) }
+kernel most_columns(x: f32[P,G,C=2]) -> y: f32[P,C] { y = max[G](x - max[G,C](abs(x)) * cumsum[G](sum[C](x))) }
+test forces { N=70 seed: 1 }
+test rays { R=9 N=70 seed: 1 }
+test rays { R=3 N=1 seed: 2 }
+test few_columns { P=5 G=130 init: integers(-2,2) seed: 1 tol: exact }
+test most_columns { P=5 G=40 init: integers(-2,2) seed: 1 tol: exact }
+
 # One tensor lies along the rows, the other along what is reduced: neighbouring threads have neighbouring rows, for which the other is the same.
 kernel scores(a: f32[B,I], t: f32[I,J], e: f32[B,J]) -> (y: f32[B,J], p: i64[B,J]) {
   y = logsumexp[I](a + t) + e
