@@ -9,7 +9,9 @@
  *
  * Of contractions that are matrix products, which engines take, only those are unrolled whose tiles would be nearly
  * empty: convolutions of many groups of few channels, many products of a few rows and terms. Reductions of values that
- * are computed from reductions are not unrolled, because these would be computed once per term. A long sum whose
+ * are computed from reductions which have the label are not unrolled, because these would be computed once per term;
+ * those that lack it, as the sums of a softmax of taps, are the same for all terms. Short sums that no tensor holds, as
+ * the coordinates of a distance or gathered rows, are unrolled too. A long sum whose
  * elements form rows that are reduced is stored, because a row program would compute it one element at a time. Not with
  * `fuse: never`, where each operation is a kernel. */
 #include <math.h>
@@ -22,6 +24,8 @@
 /* Terms of a reduction; nodes of its unrolled form; elements of a window side by side with others; terms of what is
  * stored before its rows are reduced. */
 enum { MOST_TERMS = 96, MOST_NODES = 1024, NARROW = 4, LEAST_STORED = 9 };
+/* Terms that no tensor holds. */
+enum { BRIEF = 4, BRIEF_GATHERED = 32 };
 /* Of small products: terms, rows, columns, or elements in all, and how many they are; terms of one within another, and
  * rows and terms of a narrow one; elements along what makes that long; terms and elements of a shallow one. */
 enum { MOST_OF_SMALL = 16, FEW_ROWS = 4, MANY_COLUMNS = 32, FEW_ELEMENTS = 256, MANY_BATCHES = 512, MOST_WITHIN = 8,
@@ -32,7 +36,9 @@ enum { MANY_GROUPS = 8, FEW_CHANNELS = 16 };
 struct unroller {
     const struct graph *g;
     bool *is_unrolled; /* by node */
+    bool *stays; /* by node: it is a reduction, or a running sum, that is not unrolled */
     bool *has_reduction; /* by node: it is made of one that stays */
+    bool *is_accessed; /* by node: an access reads it, at other elements */
     bool *is_met; /* by node, while one reduction is looked at */
     bool *is_reduced; /* by node: rows of what is made of it are reduced */
     bool *is_within;  /* by node: a product of matrices is made of it, */
@@ -132,17 +138,77 @@ static bool is_group_filter(const struct graph *g, const struct node *n) {
     return groups >= MANY_GROUPS && channels <= FEW_CHANNELS;
 }
 
+/* Whether v, the value of n or below it, is made of reductions of which each term of n would have its own. */
+static bool has_reduction(struct unroller *u, const struct node *n, const struct node *v) {
+    if (u->is_met[v->id] || node_is_stored(v)) return false; /* what is stored is read from memory */
+    u->is_met[v->id] = true;
+    if (u->stays[v->id]) return node_has_any(v, n->reduced, n->n_reduced);
+    for (int i = 0; v->kind == N_ACCESS && i < v->n_at; i++) /* each term reads another element */
+        if (node_has_any(v->args[1 + i], n->reduced, n->n_reduced) && u->has_reduction[v->args[0]->id]) return true;
+    for (int i = 0; i < v->n_args; i++)
+        if (has_reduction(u, n, v->args[i])) return true;
+    return false;
+}
+
+/* Whether v, met once, reads rows whose positions are data, another for each term of n. */
+static bool is_gathered(struct unroller *u, const struct node *n, const struct node *v) {
+    if (u->is_met[v->id] || node_is_stored(v)) return false;
+    u->is_met[v->id] = true;
+    if (v->kind == N_ACCESS && v->args[0]->kind == N_INPUT) {
+        const struct param *p = &u->g->kernel->params[v->args[0]->param];
+        const int last = p->n_axes ? p->axes[p->n_axes - 1] : -1;
+        bool is_kept = node_has_axis(n, last), is_data = false;
+        for (int i = 0; i < v->n_at; i++) {
+            is_kept &= v->at[i] != last;
+            is_data |= node_has_any(v->args[1 + i], n->reduced, n->n_reduced) && v->args[1 + i]->kind != N_INDEX &&
+                       v->args[1 + i]->kind != N_OP;
+        }
+        return is_kept && is_data;
+    }
+    for (int i = 0; i < v->n_args; i++)
+        if (is_gathered(u, n, v->args[i])) return true;
+    return false;
+}
+
+/* Whether v, met once, reads what is computed at other elements, which each term would compute again. */
+static bool reads_computed(struct unroller *u, const struct node *v) {
+    if (u->is_met[v->id] || node_is_stored(v)) return false;
+    u->is_met[v->id] = true;
+    if (v->kind == N_ACCESS && v->args[0]->kind != N_INPUT && v->args[0]->kind != N_ACCESS) return true;
+    for (int i = 0; i < v->n_args; i++)
+        if (reads_computed(u, v->args[i])) return true;
+    return false;
+}
+
+/* Whether n adds up a few terms that no tensor holds as they stand: coordinates of a distance between two points, or
+ * rows that are gathered, of which a thread reads vectors. */
+static bool is_brief(struct unroller *u, const struct node *n, int terms) {
+    const struct graph *g = u->g;
+    if (!fx_is_float(n->dtype)) return false;
+    for (int i = 0; i < g->n_nodes; i++) u->is_met[i] = false;
+    if ((terms > BRIEF || u->is_accessed[n->id]) && (terms > BRIEF_GATHERED || !is_gathered(u, n, n->args[0])))
+        return false;
+    for (int i = 0; i < g->n_nodes; i++) u->is_met[i] = false;
+    if (reads_computed(u, n->args[0])) return false;
+    for (int i = 0; i < n->id; i++)
+        if (g->nodes[i]->kind == N_INPUT && nodes_same_axes(g->nodes[i]->axes, g->nodes[i]->n_axes, n->args[0]->axes,
+                                                n->args[0]->n_axes))
+            return false;
+    return true;
+}
+
 static bool is_unrolled(struct unroller *u, const struct node *n) {
     struct contraction c;
     bool is_window = false;
     if (n->kind == N_REDUCE && n->reduction == RED_SUM && is_small_product(u, n)) return true;
-    if (n->kind != N_REDUCE || n->reduction > RED_MIN || n->dtype == FX_BOOL || n->args[0]->dtype != n->dtype ||
-        u->has_reduction[n->args[0]->id])
+    if (n->kind != N_REDUCE || n->reduction > RED_MIN || n->dtype == FX_BOOL || n->args[0]->dtype != n->dtype)
         return false;
     int terms = count_terms(u->g, n);
     if (terms < 2 || (as_mainloop(n, &c) && is_matrix_product(u->g, n) && !is_group_filter(u->g, n))) return false;
     for (int i = 0; i < u->g->n_nodes; i++) u->is_met[i] = false;
-    return count_nodes(u, n, n->args[0], &is_window) * terms <= MOST_NODES && is_window;
+    if (has_reduction(u, n, n->args[0])) return false;
+    for (int i = 0; i < u->g->n_nodes; i++) u->is_met[i] = false;
+    return count_nodes(u, n, n->args[0], &is_window) * terms <= MOST_NODES && (is_window || is_brief(u, n, terms));
 }
 
 /* args[0] of n at element number `term` of the reduced labels, the last of which counts fastest. */
@@ -209,7 +275,9 @@ struct graph *pass_unroll(const struct graph *g) {
     struct arena *a = &g->cx->arena;
     struct unroller u = {.g = g,
         .is_unrolled = NEW_ARRAY(a, bool, g->n_nodes + 1),
+        .stays = NEW_ARRAY(a, bool, g->n_nodes + 1),
         .has_reduction = NEW_ARRAY(a, bool, g->n_nodes + 1),
+        .is_accessed = NEW_ARRAY(a, bool, g->n_nodes + 1),
         .is_met = NEW_ARRAY(a, bool, g->n_nodes + 1),
         .is_reduced = NEW_ARRAY(a, bool, g->n_nodes + 1),
         .is_within = NEW_ARRAY(a, bool, g->n_nodes + 1),
@@ -217,13 +285,16 @@ struct graph *pass_unroll(const struct graph *g) {
     bool is_changed = false;
     if (g->kernel->fuse == FUSE_NEVER) return (struct graph *)g;
     find_within(&u);
+    for (int i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i]->kind == N_ACCESS) u.is_accessed[g->nodes[i]->args[0]->id] = true;
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         u.is_unrolled[i] = is_unrolled(&u, n);
         is_changed |= u.is_unrolled[i];
+        u.stays[i] = (n->kind == N_REDUCE && !u.is_unrolled[i]) || n->kind == N_SCAN || n->kind == N_SHARE;
         for (int j = 0; j < n->n_args; j++) u.has_reduction[i] |= u.has_reduction[n->args[j]->id];
-        if (node_is_stored(n)) u.has_reduction[i] = false; /* it is read from memory */
-        u.has_reduction[i] |= (n->kind == N_REDUCE && !u.is_unrolled[i]) || n->kind == N_SCAN || n->kind == N_SHARE;
+        if (node_is_stored(n)) u.has_reduction[i] = false;
+        u.has_reduction[i] |= u.stays[i];
     }
     if (g->kernel->fuse == FUSE_PREFER && !g->kernel->kernels) find_reduced(&u);
     return is_changed ? graph_rewrite(g, graph_like(g), unroll, &u) : (struct graph *)g;

@@ -482,6 +482,24 @@ test rays { R=3 N=1 seed: 2 }
 test few_columns { P=5 G=130 init: integers(-2,2) seed: 1 tol: exact }
 test most_columns { P=5 G=40 init: integers(-2,2) seed: 1 tol: exact }
 
+# Short sums that no tensor holds: distances between points, and rows that are gathered, of which a thread reads vectors. What an access reads stays a reduction.
+kernel nearest(a: f32[B,N,C=3], b: f32[B,M,C]) -> (l: f32[B,N], i: i64[B,N]) {
+  r = sum[C]((a - b) ** 2)
+  l = min[M](r)
+  i = argmin[M](r)
+}
+kernel neighbours(u: f16[N,F], v: f16[N,F], at: i32[N,K=5]) -> (y: f16[N,F], z: f32[N,F]) {
+  y = max[K](relu(u + (v[N: at] ?? 0)))
+  z = sum[K](v[N: at] ?? 1)
+}
+kernel resized[U=4,V=4](x: f32[B,H,W]) -> y: f32[B,P=2*H,Q=2*W] {
+  r = sum[U](x[W: clamp((Q + 1) // 2 - 2 + U, 0, size(W) - 1)])
+  y = sum[V](r[H: clamp((P + 1) // 2 - 2 + V, 0, size(H) - 1)] * f32(idx(V)))
+}
+test nearest { B=2 N=40 M=33 init: integers(-3,3) seed: 1 tol: exact }
+test resized { B=2 H=5 W=7 init: integers(-3,3) seed: 1 tol: exact }
+test neighbours { N=40 F=24 init: integers(-3,3) at.init: integers(-2,45) seed: 1 tol: exact }
+
 # One tensor lies along the rows, the other along what is reduced: neighbouring threads have neighbouring rows, for which the other is the same.
 kernel scores(a: f32[B,I], t: f32[I,J], e: f32[B,J]) -> (y: f32[B,J], p: i64[B,J]) {
   y = logsumexp[I](a + t) + e

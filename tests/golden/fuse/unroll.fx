@@ -22,3 +22,9 @@ kernel shallow(x: bf16[M,K=4], w: bf16[N=256,K], b: f32[N]) -> y: bf16[M,N] { y 
 kernel deeper(a: f32[B=4096,M=16,K=32], b: f32[B,K,N=16]) -> y: f32[B,M,N] { y = a @ b }
 kernel fewer(a: f32[B=64,M=16,K=16], b: f32[B,K,N=16]) -> y: f32[B,M,N] { y = a @ b }
 kernel chained(q: bf16[H=4096,S=16,D=16], k: bf16[H,T=16,D], v: bf16[H,T,E=16]) -> o: bf16[H,S,E] { o = softmax[T](q @[D] k) @[T] v }
+# Short sums of what no tensor holds: coordinates of distances, gathered rows. Not where a tensor holds it, or an access reads the sum; terms of a softmax of taps are apart, its sums are not.
+kernel distances(x: f32[M,D=3], y: f32[N,D]) -> r: f32[M,N] { r = sum[D]((x - y) ** 2) }
+kernel neighbours(v: f16[N,F], at: i32[N,K=5]) -> y: f16[N,F] { y = max[K](v[N: at] ?? 0) }
+kernel held(x: f32[M,N,D=3], y: f32[N,D]) -> r: f32[M,N] { r = sum[D](x * y) }
+kernel read_apart[U=4](x: f32[T]) -> y: f32[T] { y = sum[U](x[T: T // (idx(U) + 1)])[T: size(T) - 1 - T] }
+kernel weighed_taps(x: f32[T,C], w: f32[T,U=3]) -> y: f32[T,C] { y = sum[U](softmax[U](w) * (x[T: T+U-1] ?? 0)) }
