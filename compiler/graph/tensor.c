@@ -314,8 +314,7 @@ static void add_footprint(
         if (is_input) touch_axes(f, g->kernel->params[n->param].axes, g->kernel->params[n->param].n_axes);
         if (t.buffer >= 0) touch_axes(f, p->buffers[t.buffer].axes, p->buffers[t.buffer].n_axes);
         f->ops += times[i];
-        const bool is_function = !is_loaded && n->kind == N_OP && op_info[n->op].rule == RULE_FLOAT;
-        double instructions = times[i] * (is_function ? OF_FUNCTION : 1);
+        double instructions = times[i] * (n->kind == N_OP && op_info[n->op].rule == RULE_FLOAT ? OF_FUNCTION : 1);
         f->instructions += instructions;
         if (f->by_node) f->by_node[i] = instructions;
         if (is_loaded) continue;
