@@ -4,13 +4,14 @@
  * below v lacks, is sum[J](v[C: 0]), sum[J](v[C: 1]), .. and a choice between them: forces on bodies whose distances
  * are one number for three coordinates, colours along a ray that share its transmittance. A row program then has all of
  * them as results of the same row, where each column by itself would be a row that computes what they share again, or
- * reads it from memory. Of matrix products those alone that have no other columns: an engine's tile would be nearly
+ * reads it from memory. Likewise the gradient of a small filter by channel, sum[B,H](d * x[H: H+U-1]), whose columns are
+ * windows of the same elements. Of matrix products those alone that have no other columns: an engine's tile would be nearly
  * empty. Where all columns are stored side by side, that is one more kernel: not where the kernel says how many it wants. */
-#include "graph/linear.h"
+#include "graph/tensor.h"
 #include "passes/build.h"
 #include "passes/passes.h"
 
-enum { MOST_COLUMNS = 4 };
+enum { MOST_COLUMNS = 4, MOST_TAPS = 9 };
 
 struct narrower {
     const struct graph *g;
@@ -48,41 +49,84 @@ static bool is_side(const struct contraction *x, const struct node *n, int c) {
     return !node_has_axis(other, c);
 }
 
-/* The label of which each element of n becomes a reduction of its own; -1: there is none. */
-static int narrow_label(struct narrower *u, const struct node *n) {
+/* Whether all that v, of n, has of label c are windows that step along what n reduces, of tensors. */
+static bool is_window(struct narrower *u, const struct node *n, const struct node *v, int c) {
+    if (!node_has_axis(v, c)) return true;
+    if (v->kind == N_OP || v->kind == N_CAST) {
+        for (int i = 0; i < v->n_args; i++)
+            if (!is_window(u, n, v->args[i], c)) return false;
+        return true;
+    }
+    if (v->kind != N_ACCESS || v->args[0]->kind != N_INPUT || node_has_axis(v->args[0], c)) return false;
+    for (int i = 0; i < v->n_at; i++)
+        if (node_has_axis(v->args[1 + i], c) && !node_has_any(v->args[1 + i], n->reduced, n->n_reduced)) return false;
+    return true;
+}
+
+/* The taps of a filter that n is the gradient by: labels that only windows of one of its factors have, where it has no
+ * other columns. */
+static struct axis_list taps_of(struct narrower *u, const struct node *n) {
+    struct axis_list taps = {0};
     struct contraction x;
-    if (n->kind != N_REDUCE || n->reduction > RED_MIN) return -1;
+    int64_t size = 1;
+    if (n->kind != N_REDUCE || n->reduction != RED_SUM || !as_mainloop(n, &x)) return taps;
+    for (int i = 0; i < n->n_axes; i++) {
+        const int axis = n->axes[i];
+        if (node_has_axis(x.a, axis) && node_has_axis(x.b, axis)) continue;
+        const int64_t extent = u->g->kernel->axes[axis].extent;
+        if (extent < 1 || extent > MOST_TAPS || (size *= extent) > MOST_TAPS || !is_window(u, n, n->args[0], axis))
+            return (struct axis_list){0};
+        taps.axes[taps.n++] = axis;
+    }
+    return taps;
+}
+
+/* The labels of which each element of n becomes a reduction of its own. */
+static struct axis_list narrow_labels(struct narrower *u, const struct node *n) {
+    struct contraction x;
+    if (n->kind != N_REDUCE || n->reduction > RED_MIN) return (struct axis_list){0};
     const bool is_product = as_mainloop(n, &x) && is_matrix_product(u->g, n);
     for (int i = 0; i < n->n_axes; i++) {
         const int64_t extent = u->g->kernel->axes[n->axes[i]].extent;
         if (extent < 2 || extent > MOST_COLUMNS || (is_product && !is_side(&x, n, n->axes[i]))) continue;
         for (int k = 0; k < u->g->n_nodes; k++) u->is_met[k] = false;
-        if (has_shared(u, n, n->args[0], n->axes[i])) return n->axes[i];
+        if (has_shared(u, n, n->args[0], n->axes[i])) return (struct axis_list){.n = 1, .axes = {n->axes[i]}};
     }
-    return -1;
+    return taps_of(u, n);
 }
 
-/* n, of the new graph, at element `at` of label c. */
-static struct node *column_of(struct graph *out, const struct node *n, int c, int at) {
-    struct node copy = *n, read = {.kind = N_ACCESS, .dtype = n->args[0]->dtype, .axis = -1, .n_at = 1, .at = {c}};
+/* n, of the new graph, at element number `at` of labels c, the last of which counts fastest; where that is. */
+static struct node *column_of(
+    const struct graph *g, struct graph *out, const struct node *n, const struct axis_list *c, int at, struct node **is_here) {
+    struct node copy = *n, read = {.kind = N_ACCESS, .dtype = n->args[0]->dtype, .axis = -1, .n_at = c->n};
     read.span = n->args[0]->span, read.source = n->args[0]->source;
     read.args[0] = n->args[0];
-    read.args[1] = build_integer(out, FX_I64, at, n);
-    if (node_has_axis(n->args[0], c)) copy.args[0] = build_node(out, read);
+    *is_here = NULL;
+    for (int i = c->n - 1; i >= 0; i--) {
+        const int extent = (int)g->kernel->axes[c->axes[i]].extent;
+        struct node *own = build_integer(out, FX_I64, at % extent, n),
+                    *same = build_op(out, O_EQ, build_index(out, c->axes[i], n), own, NULL, n);
+        read.at[i] = c->axes[i], read.args[1 + i] = own;
+        *is_here = *is_here ? build_op(out, O_AND, same, *is_here, NULL, n) : same;
+        at /= extent;
+    }
+    copy.args[0] = build_node(out, read);
     copy.name = (struct name){0};
     return build_node(out, copy);
 }
 
 static struct node *rewrite(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
     struct narrower *u = state;
-    const int c = narrow_label(u, old);
+    const struct axis_list c = narrow_labels(u, old);
+    struct node *is_here;
+    int at = 1;
     (void)map;
-    if (c < 0) return graph_add(out, n);
-    int at = (int)u->g->kernel->axes[c].extent - 1;
-    struct node *v = column_of(out, n, c, at);
+    if (!c.n) return graph_add(out, n);
+    for (int i = 0; i < c.n; i++) at *= (int)u->g->kernel->axes[c.axes[i]].extent;
+    struct node *v = column_of(u->g, out, n, &c, --at, &is_here);
     while (at-- > 0) {
-        struct node *is_here = build_op(out, O_EQ, build_index(out, c, n), build_integer(out, FX_I64, at, n), NULL, n);
-        v = build_op(out, O_WHERE, is_here, column_of(out, n, c, at), v, n);
+        struct node *column = column_of(u->g, out, n, &c, at, &is_here);
+        v = build_op(out, O_WHERE, is_here, column, v, n);
     }
     return v;
 }
@@ -91,6 +135,6 @@ struct graph *pass_narrow(const struct graph *g) {
     struct narrower u = {.g = g, .is_met = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1)};
     bool is_changed = false;
     if (g->kernel->fuse != FUSE_PREFER || g->kernel->kernels) return (struct graph *)g;
-    for (int i = 0; i < g->n_nodes; i++) is_changed |= narrow_label(&u, g->nodes[i]) >= 0;
+    for (int i = 0; i < g->n_nodes; i++) is_changed |= narrow_labels(&u, g->nodes[i]).n > 0;
     return is_changed ? graph_rewrite(g, graph_like(g), rewrite, &u) : (struct graph *)g;
 }

@@ -509,3 +509,9 @@ kernel least(a: f32[M,K], b: f32[K,N]) -> c: f32[M,N] { c = min[K](a + b) }
 test scores { B=5 I=33 J=70 seed: 1 }
 test least { M=9 K=300 N=70 init: integers(-9,9) seed: 1 tol: exact }
 test least { M=3 K=7 N=5 init: integers(-9,9) seed: 2 tol: exact }
+
+# Nine sums of the same elements: the gradient of a filter by channel by its taps. A running sum of running sums.
+kernel filter_by_taps(d: f32[B,C,H,W], x: f32[B,C,H,W]) -> k: f32[C,U=3,V=3] { k = sum[B,H,W](d * (x[H: H+U-1, W: W+V-1] ?? 0)) }
+kernel integral(x: f32[B,H,W]) -> y: f32[B,H,W] { y = cumsum[H](cumsum[W](x)) }
+test filter_by_taps { B=2 C=3 H=5 W=8 init: integers(-2,2) seed: 1 tol: exact }
+test integral { B=2 H=33 W=70 init: integers(-2,2) seed: 1 tol: exact }

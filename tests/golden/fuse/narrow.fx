@@ -15,3 +15,5 @@ kernel apart(x: f32[N,J,C=3]) -> y: f32[N,C] { y = sum[J](x * x) }
 kernel many(x: f32[P,G], c: f32[G,C=5]) -> y: f32[P,C] { y = sum[G](cumsum[G](x) * c) }
 kernel wide(x: f32[P,G], c: f32[G,C=3,E]) -> y: f32[P,C,E] { y = sum[G](cumsum[G](x) * c) }
 kernel chained(x: f32[M,K], w: f32[K,H], v: f32[H,C=3]) -> y: f32[M,C] { y = relu(x @ w) @ v }
+# A filter by channel by its taps: nine sums of the same elements.
+kernel filter_by_taps(d: f32[B,C,H,W], x: f32[B,C,H,W]) -> k: f32[C,U=3,V=3] { k = sum[B,H,W](d * (x[H: H+U-1, W: W+V-1] ?? 0)) }
