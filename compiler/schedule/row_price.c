@@ -42,13 +42,15 @@ static struct element_work element_work(
                 work.loads += times[i] > 1 ? times[i] : 0;
                 continue;
             }
-            bool is_loop = n->kind == N_SHARE || (n->kind == N_REDUCE && !is_row_step(s->group, n));
+            bool is_loop = n->kind == N_SHARE ||
+                           ((n->kind == N_REDUCE || n->kind == N_SCAN) && !is_row_step(s->group, n));
             for (int a = 0; a < n->n_args; a++) {
                 double inside = times[i] * (!is_loop                ? 1
                                                : n->kind == N_SHARE ? n->run
+                                               : n->kind == N_SCAN  ? nominal_extent(g, n->axis) / 2
                                                                     : nominal_size(g, n->reduced, n->n_reduced));
                 if (times[n->args[a]->id] < inside) times[n->args[a]->id] = inside;
-                is_below[n->args[a]->id] |= is_below[i] || n->kind == N_ACCESS;
+                is_below[n->args[a]->id] |= is_below[i] || n->kind == N_ACCESS || (is_loop && n->kind == N_SCAN);
             }
         }
     }
