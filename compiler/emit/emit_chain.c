@@ -256,6 +256,22 @@ static void emit_row_stores(struct chain_problem *b) {
 
 /* ---- shapes ---- */
 
+/* The most that a first contraction sums over, where that is known; 0: it is not, or of no engine that asks. */
+static long long known_k(const struct chain_problem *b) {
+    long long most = 0;
+    for (int i = 0; i < b->x->first.n_segments; i++) {
+        const struct axis_list *k = &b->x->first.segments[i].k;
+        long long size = 1;
+        for (int j = 0; j < k->n; j++) {
+            int64_t extent = b->w.g->kernel->axes[k->axes[j]].extent;
+            if (extent < 0 || extent > 1024) return 0;
+            size *= extent;
+        }
+        if (size > most) most = size;
+    }
+    return most <= 1024 ? most : 0;
+}
+
 static void emit_shapes(struct chain_problem *b) {
     const struct chain *x = b->x;
     int n = x->first.n_segments;
@@ -263,6 +279,9 @@ static void emit_shapes(struct chain_problem *b) {
         "  static constexpr int INNER_SUMS = %d, BESIDE = %d, SUMS = 1;  // first contractions, and of those "
         "how many share an A; sums of the result",
         x->parts.n_inner, x->first.most_sums);
+    buf_line(b->w.out,
+        "  static constexpr int KNOWN_K = %lld;  // summed over by the first contractions; 0: known at launch",
+        known_k(b));
     buf_line(b->w.out, "  static constexpr int V = %d;  // columns the epilogue takes at a time",
         b->l->kernel->configs[0].vector);
     emit_extent(b, "m", &x->second.m);

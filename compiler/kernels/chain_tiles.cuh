@@ -62,6 +62,7 @@ struct fx_chain_list {
 
   static FX_DEVICE int *place(int i) { return (int *)(fx_smem() + ENGINE::WORK) + i % 2 * ENGINE::WORK_WORDS; }
   static FX_DEVICE int *beside() { return (int *)(fx_smem() + ENGINE::WORK) + 2 * ENGINE::WORK_WORDS; }  // a word of every tile, then the scheduler's own
+  static FX_DEVICE int *kept() { return beside() + 8; }  // of a tile that is not yet counted, as in a place; 5: whether D is not finite
   static FX_DEVICE unsigned full(int i) { return fx_shared(fx_smem()) + ENGINE::WORK_BARRIERS + i % 2 * 8; }
   static FX_DEVICE unsigned empty(int i) { return full(i) + 16; }
   // The next tile. None: what is under way is finished; twice none: there are no more.
@@ -245,9 +246,8 @@ struct fx_chain_scheduler {
     typedef typename first::b operand;
     return look_at<operand::LAYOUT == FX_K_MAJOR>(operand::at(p, first::B, at.batch, 0), operand::stride_mn(p, first::B), operand::stride_k(p, first::B), first::segment::k(p), t, end);
   }
-  // Of the own rows of C of tile number i those that it takes, or the others.
-  FX_DEVICE bool look_at_own(int i, bool taken) const {
-    const int *x = list::place(i);
+  // Of the own rows of C of a tile those that it takes, or the others.
+  FX_DEVICE bool look_at_own(const int *x, bool taken) const {
     const fx_tile at = {x[0], x[1], x[2]};
     const int number = at.m / ENGINE::BM, own = (int)((long long)p.t() * number / tiles_m()), own_end = (int)((long long)p.t() * (number + 1) / tiles_m());
     const int from = max(own, x[3] * ENGINE::BT), to = min(own_end, x[4] * ENGINE::BT);
@@ -256,13 +256,19 @@ struct fx_chain_scheduler {
     const bool is_found = look(at, own, from);
     return look(at, to, own_end) || is_found;
   }
-  // Waits until tile number i is stored, and counts it.
-  FX_DEVICE void settle(int i) {
-    fx_mbarrier_wait(list::empty(i), i / 2 & 1);
-    const int *x = list::place(i), batch = x[0], n = x[2];
+  // Keeps what was said of tile number i, which is stored; the thread that writes its place next does.
+  FX_DEVICE void keep(int i) const {
+    const int *x = list::place(i);
+    int *kept = list::kept();
+    if (threadIdx.x != 32) return;
+    for (int k = 0; k < 5; ++k) kept[k] = x[k];
+    kept[5] = x[11] && list::beside()[i % 2], kept[11] = x[11];
+  }
+  // Counts a tile that is stored.
+  FX_DEVICE void settle(const int *x, bool is_special, unsigned is_found) {
     if (!x[11]) return;
-    unsigned is_found = found >> i % 2 & 1;
-    if (list::beside()[i % 2]) is_found |= look_at_own(i, true);
+    const int batch = x[0], n = x[2];
+    if (is_special) is_found |= look_at_own(x, true);
 #pragma unroll
     for (int mask = 1; mask < 32; mask *= 2) is_found |= fx_shuffle_xor(is_found, mask);
     unsigned *own = (unsigned *)list::beside() + 3;
@@ -278,20 +284,34 @@ struct fx_chain_scheduler {
     if (again.batch == NONE) again = first;
     else then = first;
   }
+  // A tile is taken while the ones before it are computed, and said as soon as its place is free; the one that was there is counted afterwards, while others are computed: what
+  // memory is asked for, nobody waits for. Where there is no further tile, it is counted first: all of a batch may have to be done anew.
   FX_DEVICE void run() {
-    bool was_none = false;
+    bool was_none = false, is_anew = false;
+    fx_tile at = take();
 #pragma unroll 1
     for (int i = 0;; ++i) {
-      if (i >= 2) settle(i - 2);
-      fx_named_barrier(15, WARPS * 32);  // nobody reads any more what stood in the place
-      const bool is_anew = again.batch != NONE;
-      const fx_tile at = take();
+      bool is_before = i >= 2;
+      const unsigned was_found = found >> i % 2 & 1;
+      found &= ~(1u << i % 2);
+      if (is_before) fx_mbarrier_wait(list::empty(i), (i / 2 - 1) & 1);  // tile number i - 2 is stored
+      if (is_before && at.batch == NONE) {
+        const int *x = list::place(i);
+        settle(x, x[11] && list::beside()[i % 2], was_found);
+        is_before = false;
+        is_anew = again.batch != NONE;
+        at = take();
+      }
+      fx_named_barrier(15, WARPS * 32);  // nobody reads any more what stood in the place, and what was kept
+      if (is_before) keep(i);
       put(i, at, is_anew);
       fx_named_barrier(15, WARPS * 32);  // the tile is written
-      found &= ~(1u << i % 2);
       if (at.batch == NONE && was_none) return;
       was_none = at.batch == NONE;
-      if (!is_anew && !was_none && look_at_own(i, false)) found |= 1u << i % 2;
+      if (is_before) settle(list::kept(), list::kept()[5], was_found);
+      if (!is_anew && !was_none && look_at_own(list::place(i), false)) found |= 1u << i % 2;
+      is_anew = again.batch != NONE;
+      at = take();
     }
   }
 };

@@ -15,7 +15,7 @@ struct fx_wgmma_chain_pieces {
   typedef OUTER outer;
   static constexpr int BK = BK_, BT = INNER::N, BN = OUTER::N, CONSUMERS = 1, BM = 64, CONSUMER_THREADS = 128, THREADS = CONSUMER_THREADS + 32;
   static constexpr int BOX_BYTES = 64 * 64 * (int)sizeof(T), STAGES = STAGES_, SUMS = 1, BESIDE = 1, PARTS = 1;
-  static constexpr int FIRST = 1, A_BYTES = BK / 64 * BOX_BYTES;
+  static constexpr int FIRST = 1, A_STAGES = 1, A_BYTES = BK / 64 * BOX_BYTES;
   static constexpr bool HAS_ROOM = true;  // for addresses, beside sums: the epilogue has none of its own
   typedef fx_chain_stages<STAGES, BK / 64 * (BT / 64) * BOX_BYTES> b_stages;
   typedef fx_chain_stages<STAGES, BT / 64 * (BN / 64) * BOX_BYTES> c_stages;
@@ -201,7 +201,7 @@ struct fx_chain_pieces_consumer : fx_chain_consumer<ENGINE, PROBLEM> {
     const int whole_end = PROBLEM::LIMITS ? 0 : this->rows.p.t() / BT;
 #pragma unroll
     for (int i = 0; i < BT / 2; ++i) this->s[0][i] = 0.0f;  // what it held of another tile would take registers until here
-    fx_mbarrier_wait(this->a_barrier(), this->a_parity);
+    this->wait_a();
     fx_mbarrier_wait(this->b.full(), this->b.parity);
     fx_wgmma_begin();
     this->start_first();

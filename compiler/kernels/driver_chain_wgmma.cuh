@@ -16,11 +16,13 @@ struct fx_chain_consumer {
   typedef typename PROBLEM::second_segment::template b<0> operand_c;
   static constexpr int BT = ENGINE::BT, BN = ENGINE::BN, BOX = ENGINE::BOX_BYTES, CONSUMERS = ENGINE::CONSUMERS, LAST = PROBLEM::PASSES - 1;
 
+  static constexpr int STEPS_K = PROBLEM::KNOWN_K > 0 && PROBLEM::KNOWN_K < ENGINE::BK ? (PROBLEM::KNOWN_K + 15) / 16 : ENGINE::BK / 16;  // of a first product: beyond are zeros
+
   fx_chain_rows<ENGINE, PROBLEM> rows;             // this thread's
   const int number;                                // of the consumer
   fx_wgmma_ring<typename ENGINE::b_stages> b;      // B's blocks
   fx_wgmma_ring<typename ENGINE::c_stages> c;      // and C's
-  unsigned a_parity;                               // of A's rows
+  unsigned a_turn;                                 // tiles whose rows of A were read
   float s[ENGINE::FIRST][BT / 2];                  // S of a block, of every first contraction; then P in the place of the first one
   unsigned a[BT / 16][4];                          // P of the block before, rounded
   fx_wgmma_sums<ENGINE> d;                            // D
@@ -30,7 +32,7 @@ struct fx_chain_consumer {
         number(consumer),
         b{fx_shared(fx_smem()) + ENGINE::B, fx_shared(fx_smem()) + ENGINE::B_BARRIERS, 0, 0},
         c{fx_shared(fx_smem()) + ENGINE::C, fx_shared(fx_smem()) + ENGINE::C_BARRIERS, 0, 0},
-        a_parity(0) {}
+        a_turn(0) {}
   // Where sums and what the epilogue reads leave few registers, what follows from the consumer's number is kept in none.
   static constexpr bool IS_FULL = !ENGINE::HAS_ROOM || !__is_empty(typename PROBLEM::template frag<8>);
   FX_DEVICE int anew() const {
@@ -44,24 +46,25 @@ struct fx_chain_consumer {
   FX_DEVICE void pass_turn() {
     if constexpr (CONSUMERS > 1) fx_named_arrive(1 + (anew() + 1) % CONSUMERS, 256);
   }
-  FX_DEVICE unsigned a_barrier() const { return fx_shared(fx_smem()) + ENGINE::A_BARRIERS + anew() * 16; }
+  FX_DEVICE void wait_a() const { fx_mbarrier_wait(fx_chain_a_barrier<ENGINE>(anew(), a_turn), fx_chain_a_parity<ENGINE>(a_turn)); }
   template <class RING>
   static FX_DEVICE void give_back(RING &ring) {
     if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty());
     ring.next();
   }
-  FX_DEVICE void give_back_a() const {
-    if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(a_barrier() + 8);
+  FX_DEVICE void give_back_a() {
+    if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(fx_chain_a_barrier<ENGINE>(anew(), a_turn) + 8);
+    ++a_turn;
   }
   template <int J>
   FX_DEVICE void multiply_first() {
     typedef fx_chain_first<PROBLEM, J> first;
     typedef fx_wgmma_operand<first::a::LAYOUT> rows_of_a;
     typedef fx_wgmma_operand<first::b::LAYOUT> rows_of_b;
-    const unsigned long long x = rows_of_a::at(fx_shared(fx_smem()) + (first::A * (ENGINE::BK / 64) * CONSUMERS + anew()) * BOX),
+    const unsigned long long x = rows_of_a::at(fx_shared(fx_smem()) + (first::A * (ENGINE::BK / 64) * CONSUMERS + anew()) * BOX + fx_chain_a_stage<ENGINE>(a_turn)),
                              y = rows_of_b::at(b.address() + J * (ENGINE::BK / 64) * (BT / 64) * BOX);
 #pragma unroll
-    for (int step = 0; step < ENGINE::BK / 16; ++step)
+    for (int step = 0; step < STEPS_K; ++step)
       ENGINE::inner::template multiply<fx_is_bf16<T>::VALUE, first::a::LAYOUT == FX_MN_MAJOR, first::b::LAYOUT == FX_MN_MAJOR, false>(
           s[first::SUM], x + step / 4 * (CONSUMERS * BOX >> 4) + step % 4 * (rows_of_a::STEP >> 4), y + step / 4 * (BT / 64 * BOX >> 4) + step % 4 * (rows_of_b::STEP >> 4), step > 0);
   }
@@ -82,7 +85,6 @@ struct fx_chain_consumer {
   FX_DEVICE void begin(const fx_chain_work &work) {
     float scale[2];
     if (work.first + 1 == work.end) give_back_a();
-    a_parity ^= 1;
     if constexpr (LAST == 0) rows.begin(work.at);
     else rows.template begin_pass<LAST>(rows.sums);
 #pragma unroll
@@ -186,7 +188,7 @@ struct fx_chain_consumer {
   FX_DEVICE void run_passes(fx_chain_list<ENGINE, PROBLEM> &list, fx_chain_work &work, long long batches) {
     do {
       const int tile = list.i - 1;
-      fx_mbarrier_wait(a_barrier(), a_parity);
+      wait_a();
       rows.begin(work.at);
       run_pass<0>(work);
       first_product();
@@ -202,7 +204,7 @@ struct fx_chain_consumer {
   }
   // Tiles one after another, as long as the next one is known: its first product starts beside the last second one, and runs on while D is handed over.
   FX_DEVICE void run_tiles(fx_chain_list<ENGINE, PROBLEM> &list, fx_chain_work &work, long long batches) {
-    fx_mbarrier_wait(a_barrier(), a_parity);
+    wait_a();
     first_product();
 #pragma unroll 1
     for (;;) {
@@ -219,7 +221,7 @@ struct fx_chain_consumer {
         end(tile);
         return;
       }
-      fx_mbarrier_wait(a_barrier(), a_parity);
+      wait_a();
       fx_mbarrier_wait(b.full(), b.parity);
       wait_turn();
       fx_wgmma_begin();

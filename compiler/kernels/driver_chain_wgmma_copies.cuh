@@ -44,20 +44,31 @@ struct fx_wgmma_chain {
   static constexpr int BK = BK_, BT = INNER::N, BN = OUTER::N, CONSUMERS = CONSUMERS_, BM = 64 * CONSUMERS, THREADS = 128 * (1 + CONSUMERS);
   static constexpr int BOX_BYTES = 64 * 64 * (int)sizeof(T), STAGES = STAGES_;
   static constexpr int FIRST = FIRST_, A_BYTES = AS * (BK / 64) * CONSUMERS * BOX_BYTES;
+  static constexpr int A_STAGES = CONSUMERS == 1 ? 2 : 1;  // of A's rows: those of the next tile are there before the last product of this one
   typedef fx_chain_stages<STAGES, FIRST * (BK / 64) * (BT / 64) * BOX_BYTES> b_stages;
   static constexpr bool IS_TWIN = IS_TWIN_, IS_EAGER = BN <= 64;  // of twins: whether registers allow starting both kinds of products together
   typedef fx_chain_stages<STAGES, IS_TWIN ? 0 : BT / 64 * (BN / 64) * BOX_BYTES> c_stages;
   // The epilogue, as fx_wgmma_epilogue asks for it.
-  static constexpr bool ALIGNED = true, HAS_ROOM = CONSUMERS == 2 && BN * (1 + IS_TWIN) <= 128;
+  static constexpr int BLOCKS = CONSUMERS > 1 ? 1 : BK <= 64 && BN <= 64 ? 3 : 2;  // that an SM holds
+  static constexpr bool ALIGNED = true, HAS_ROOM = BLOCKS < 3 && CONSUMERS < 3 && BN * (1 + IS_TWIN) <= 128;
   static constexpr int SUMS = 1, BESIDE = 1, SLABS = 0, PARTS = 1, CHUNK = 32, PITCH = CHUNK * 4 + 32, STAGING_BYTES = 16 * PITCH, ALONG_BYTES = STAGING_BYTES;
   // In shared memory, in bytes: A's rows, B's blocks, C's blocks, a chunk of the result for every warp, barriers, what the scheduler writes, results of the rows.
-  static constexpr int B = A_BYTES, C = B + STAGES * b_stages::STAGE_BYTES, STAGING = C + STAGES * c_stages::STAGE_BYTES;
-  static constexpr int BARRIERS = STAGING + CONSUMERS * 4 * STAGING_BYTES, A_BARRIERS = BARRIERS, WORK_BARRIERS = A_BARRIERS + CONSUMERS * 16, B_BARRIERS = WORK_BARRIERS + 32;
-  static constexpr int C_BARRIERS = B_BARRIERS + STAGES * 16, WORK = C_BARRIERS + STAGES * 16, WORK_WORDS = 12, ROWS = WORK + (2 * WORK_WORDS + 8) * 4, SHARED_BYTES = ROWS;
-  static constexpr int PRODUCER_REGISTERS = HAS_ROOM ? 40 : CONSUMERS == 3 ? 32 : 24, CONSUMER_REGISTERS = CONSUMERS == 3 ? 160 : HAS_ROOM ? 232 : 240;
-  static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= THREADS / 128 * (65536 / THREADS / 8 * 8), "who takes registers would wait forever");
-  static_assert(BK % 64 == 0 && BT % 64 == 0 && BN % 64 == 0 && (CONSUMERS == 2 || CONSUMERS == 3), "no such tile");
+  static constexpr int B = A_STAGES * A_BYTES, C = B + STAGES * b_stages::STAGE_BYTES, STAGING = C + STAGES * c_stages::STAGE_BYTES;
+  static constexpr int BARRIERS = STAGING + CONSUMERS * 4 * STAGING_BYTES, A_BARRIERS = BARRIERS, WORK_BARRIERS = A_BARRIERS + CONSUMERS * A_STAGES * 16, B_BARRIERS = WORK_BARRIERS + 32;
+  static constexpr int C_BARRIERS = B_BARRIERS + STAGES * 16, WORK = C_BARRIERS + STAGES * 16, WORK_WORDS = 12, ROWS = WORK + (3 * WORK_WORDS + 8) * 4, SHARED_BYTES = ROWS;
+  static constexpr int PRODUCER_REGISTERS = BLOCKS == 3 ? 32 : HAS_ROOM ? 40 : CONSUMERS == 3 ? 32 : 24;
+  static constexpr int CONSUMER_REGISTERS = BLOCKS == 3 ? 128 : BLOCKS == 2 ? 216 : CONSUMERS == 3 ? 160 : HAS_ROOM ? 232 : 240;
+  static_assert(PRODUCER_REGISTERS + CONSUMERS * CONSUMER_REGISTERS <= THREADS / 128 * (65536 / BLOCKS / THREADS / 8 * 8), "who takes registers would wait forever");
+  static_assert(BK % 64 == 0 && BT % 64 == 0 && BN % 64 == 0 && CONSUMERS <= 3, "no such tile");
 };
+
+// fx_chain_a_barrier: of a consumer's rows of A, of which tile number `turn` has the stage; the one that says that they were read is 8 bytes further
+template <class ENGINE>
+FX_DEVICE unsigned fx_chain_a_barrier(int consumer, unsigned turn) { return fx_shared(fx_smem()) + ENGINE::A_BARRIERS + (consumer * ENGINE::A_STAGES + turn % ENGINE::A_STAGES) * 16; }
+template <class ENGINE>
+FX_DEVICE unsigned fx_chain_a_parity(unsigned turn) { return turn / ENGINE::A_STAGES & 1; }
+template <class ENGINE>
+FX_DEVICE unsigned fx_chain_a_stage(unsigned turn) { return turn % ENGINE::A_STAGES * ENGINE::A_BYTES; }
 
 // fx_chain_copies: starts copying, of tiles one after the other, A's rows and blocks of B and of C
 template <class ENGINE, class PROBLEM>
@@ -69,18 +80,18 @@ struct fx_chain_copies {
   const fx_tensor_map *const maps;
   fx_wgmma_ring<b_stages> b = {fx_shared(fx_smem()) + ENGINE::B, fx_shared(fx_smem()) + ENGINE::B_BARRIERS, 0, 0};
   fx_wgmma_ring<c_stages> c = {fx_shared(fx_smem()) + ENGINE::C, fx_shared(fx_smem()) + ENGINE::C_BARRIERS, 0, 0};
-  unsigned parity = 0;  // of A's rows
+  unsigned a_turn = 0;  // tiles whose rows of A were asked for
 
   FX_DEVICE void start_a(const fx_tile &at) {
 #pragma unroll 1
     for (int consumer = 0; consumer < ENGINE::CONSUMERS; ++consumer) {
-      const unsigned full = fx_shared(fx_smem()) + ENGINE::A_BARRIERS + consumer * 16;
-      fx_mbarrier_wait(full + 8, parity ^ 1);
+      const unsigned full = fx_chain_a_barrier<ENGINE>(consumer, a_turn);
+      fx_mbarrier_wait(full + 8, fx_chain_a_parity<ENGINE>(a_turn) ^ 1);
       fx_mbarrier_expect(full, ENGINE::A_BYTES / ENGINE::CONSUMERS);
       load_a<0>(at, consumer, full);
       if constexpr (ENGINE::FIRST > 1) load_a<1>(at, consumer, full);
     }
-    parity ^= 1;
+    ++a_turn;
   }
   template <int J>
   FX_DEVICE void load_a(const fx_tile &at, int consumer, unsigned full) {
@@ -89,7 +100,8 @@ struct fx_chain_copies {
 #pragma unroll
       for (int k = 0; k < ENGINE::BK; k += 64)
         fx_wgmma_load<64, typename first::a>(p, maps + first::MAP_A, nullptr,
-                                             fx_shared(fx_smem()) + ((first::A * (ENGINE::BK / 64) + k / 64) * ENGINE::CONSUMERS + consumer) * ENGINE::BOX_BYTES, full, 0, at.batch, 0,
+                                             fx_shared(fx_smem()) + ((first::A * (ENGINE::BK / 64) + k / 64) * ENGINE::CONSUMERS + consumer) * ENGINE::BOX_BYTES +
+                                                 fx_chain_a_stage<ENGINE>(a_turn), full, 0, at.batch, 0,
                                              at.m + consumer * 64, 64, k);
     }
   }
@@ -159,7 +171,7 @@ FX_DEVICE void fx_chain_start(const fx_tensor_map *maps) {
   const unsigned shared = fx_shared(fx_smem());
   if (threadIdx.x == 0) {
     fx_tma_prefetch(maps + 2);
-    for (int c = 0; c < ENGINE::CONSUMERS; ++c) fx_ring<1, 0>{0, shared + ENGINE::A_BARRIERS + c * 16, 0, 0}.begin(1, 4);
+    for (int c = 0; c < ENGINE::CONSUMERS * ENGINE::A_STAGES; ++c) fx_ring<1, 0>{0, shared + ENGINE::A_BARRIERS + c * 16, 0, 0}.begin(1, 4);
     fx_wgmma_ring<typename ENGINE::b_stages>{0, shared + ENGINE::B_BARRIERS, 0, 0}.begin(1, 4 * ENGINE::CONSUMERS);
     fx_wgmma_ring<typename ENGINE::c_stages>{0, shared + ENGINE::C_BARRIERS, 0, 0}.begin(1, 4 * ENGINE::CONSUMERS);
   }

@@ -193,7 +193,7 @@ void launch_blocks(struct terms *x, const struct scheduled_graph *c, const struc
     if (!f->takes_maps && !f->piece) return;
     if (f->piece) launch_pieces(x, c, l, f);
     resident_clusters(x, f->cluster_m * f->cluster_n);
-    if (f->piece) {
+    if (f->piece || (l->kernel->chain && f->min_blocks > 1)) {
         terms_constant(x, f->min_blocks);
         terms_op(x, FX_T_MUL);
     }
@@ -326,6 +326,23 @@ static void fed_cost(struct terms *x, const struct scheduled_graph *c, const str
     add_constant(x, llround(PARTS * (f->of_tile + f->exchange)));
 }
 
+/* Times the elements of the intermediate that a tile of a chain walks over: whole blocks, and what else it takes. */
+static void walked_inner(
+    struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
+    if (!f->inner) return;
+    const struct axis_list *t = &l->kernel->gemm.segments[0].k;
+    terms_size(x, c->graph->kernel, t->axes, t->n);
+    terms_constant(x, f->inner);
+    terms_op(x, FX_T_CDIV);
+    terms_constant(x, f->inner);
+    terms_op(x, FX_T_MUL);
+    if (f->beside) {
+        terms_constant(x, f->beside);
+        terms_op(x, FX_T_ADD);
+    }
+    terms_op(x, FX_T_MUL);
+}
+
 /* Tiles the busiest SM does, times what a tile costs; where epilogues are priced apart, as gemm_price.c has it. */
 static void cost(struct terms *x, const struct scheduled_graph *c, const struct launch *l, const struct config *f) {
     const struct kernel *k = c->graph->kernel;
@@ -335,6 +352,7 @@ static void cost(struct terms *x, const struct scheduled_graph *c, const struct 
     if (f->piece) { /* shared out evenly */
         terms_constant(x, (int64_t)llround(1000.0 * f->tile_m * f->tile_n / f->rate));
         terms_op(x, FX_T_MUL);
+        walked_inner(x, c, l, f);
         terms_push(x, FX_T_SM_COUNT, 0);
         terms_op(x, FX_T_CDIV);
         return;
@@ -344,6 +362,11 @@ static void cost(struct terms *x, const struct scheduled_graph *c, const struct 
         terms_op(x, FX_T_MUL);
     }
     resident_clusters(x, f->cluster_m * f->cluster_n);
+    int at_once = l->kernel->chain && f->takes_maps ? f->min_blocks : 1;
+    if (at_once > 1) {
+        terms_constant(x, at_once);
+        terms_op(x, FX_T_MUL);
+    }
     terms_op(x, FX_T_CDIV);
     if (f->is_fed) {
         fed_cost(x, c, l, f);
@@ -352,8 +375,9 @@ static void cost(struct terms *x, const struct scheduled_graph *c, const struct 
         return;
     }
     if (!epilogue) {
-        terms_constant(x, (int64_t)llround(1000.0 * f->tile_m * f->tile_n / f->rate));
+        terms_constant(x, (int64_t)llround(1000.0 * at_once * f->tile_m * f->tile_n / f->rate));
         terms_op(x, FX_T_MUL);
+        walked_inner(x, c, l, f);
         return;
     }
     tile_cost(x, k, s, f);
@@ -468,7 +492,8 @@ struct fx_expr launch_prefers(
         const struct config *other = &l->kernel->configs[i];
         bool takes_less = (f->most_k == 0) != (other->most_k == 0) ||
                           other->most_k < f->most_k; /* where it takes what there is, it is faster */
-        if (other != f && kind_of(other) == kind_of(f) && !takes_less) need_cheaper(&x, &n, c, l, f, other, true);
+        /* The first that is preferred is taken: one before f that costs less is, unless it is passed over. */
+        if (other > f && kind_of(other) == kind_of(f) && !takes_less) need_cheaper(&x, &n, c, l, f, other, true);
     }
     for (int i = 0; l->kernel->gemm.is_whole && f->stores_any && f->takes_maps && i < l->kernel->n_configs; i++)
         if (kind_of(&l->kernel->configs[i]) == KIND_ANY) /* what takes anything may be faster */

@@ -81,6 +81,7 @@ static void add_config(
         .smem_bytes = smem_bytes(e, x),
         .vector = vector,
         .most_k = e->keeps ? e->bk : 0,
+        .inner = e->keeps ? e->bt : 0,
         .rate = (is_aligned ? e->rate : e->rate * 0.9) * e->bn / (walked + e->bn)};
     c->suffix = arena_printf(a, "%dx%dx%d%s%s", e->bm, e->bt, e->bn, e->keeps ? arena_printf(a, "_k%d", e->bk) : "",
         is_aligned ? "" : "_any");

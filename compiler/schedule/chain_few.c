@@ -103,6 +103,7 @@ void chain_few_configs(const struct graph *g, const struct partition *p, struct 
             .tile_n = e->bn,
             .tile_k = e->bk,
             .piece = e->bt,
+            .inner = e->bt,
             .stages = e->stages,
             .block = threads(e),
             .min_blocks = e->blocks,

@@ -17,9 +17,11 @@ static const struct chain_wgmma_tile {
     int bk, bt, bn, consumers, stages, first; /* contractions */
     double rate; /* flops a cycle and SM, of all contractions */
 } tiles[] = {
+    {64, 64, 64, 1, 2, 1, 1460},
     {64, 128, 64, 3, 2, 1, 2300},
-    {64, 128, 64, 2, 2, 1, 2000},
-    {64, 128, 128, 2, 2, 1, 2200},
+    {64, 128, 64, 2, 2, 1, 1400},
+    {64, 128, 128, 2, 2, 1, 1900},
+    {128, 64, 128, 1, 2, 1, 1370},
     {128, 128, 64, 2, 2, 1, 2200},
     {128, 128, 128, 2, 2, 1, 2400},
     {256, 64, 128, 2, 2, 1, 2000},
@@ -57,9 +59,27 @@ static int smem_bytes(const struct chain_wgmma_tile *e, const struct chain *x) {
     enum { CHUNK_PITCH = 32 * 4 + 32 };
     int n_as = x->first.n_segments, a = n_as * (e->bk / 64) * e->consumers,
         b = e->first * (e->bk / 64) * (e->bt / 64), c = e->bt / 64 * (e->bn / 64),
-        staging = e->consumers * 4 * 16 * CHUNK_PITCH, barriers = 16 * e->consumers + 32 + 2 * e->stages * 16,
-        words = (2 * 12 + 8) * 4, rows = e->consumers * ROWS * x->result_words * 4;
-    return (a + e->stages * (b + c)) * BOX_BYTES + staging + barriers + words + rows;
+        a_stages = e->consumers == 1 ? 2 : 1, staging = e->consumers * 4 * 16 * CHUNK_PITCH,
+        barriers = 16 * e->consumers * a_stages + 32 + 2 * e->stages * 16,
+        words = (3 * 12 + 8) * 4, rows = e->consumers * ROWS * x->result_words * 4;
+    return (a_stages * a + e->stages * (b + c)) * BOX_BYTES + staging + barriers + words + rows;
+}
+
+/* Blocks that an SM holds: of one consumer several, as fx_wgmma_chain has it. */
+static int blocks_of(const struct chain_wgmma_tile *e) {
+    return e->consumers > 1 ? 1 : e->bk <= 64 && e->bn <= 64 ? 3 : 2;
+}
+
+/* What a tile takes beside its walk over the intermediate, measured, in elements of that: of one consumer others on the
+ * SM go on meanwhile. */
+static int beside_of(const struct chain_wgmma_tile *e) {
+    return e->consumers == 1 ? 16 : e->consumers == 3 ? 384 : e->bk > 64 ? 224 : 32;
+}
+
+/* Of one consumer with a scheduler of its own, where an SM holds no more than two. */
+static const double OF_LIMITS = 0.75;
+static double rate_of(const struct chain_wgmma_tile *e, const struct chain *x) {
+    return e->rate * (x->n_limits && e->consumers == 1 && e->bk > 64 ? OF_LIMITS : 1);
 }
 
 /* What the producer and the scheduler spill, or who has so many sums, is read once a tile; without a scheduler three
@@ -90,12 +110,14 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
         .tile_k = e->bk,
         .stages = e->stages,
         .block = WARPGROUP * (1 + e->consumers),
-        .min_blocks = 1,
+        .min_blocks = blocks_of(e),
+        .inner = e->bt,
+        .beside = beside_of(e),
         .smem_bytes = smem_bytes(e, s->chain),
         .vector = vector,
         .most_local = most_local(e, s->chain),
         .most_k = e->bk,
-        .rate = e->rate * e->bn / (e->bk + e->bn), /* schedule_chain_price multiplies by the inverse */
+        .rate = rate_of(e, s->chain) * e->bn / (e->bk + e->bn), /* schedule_chain_price multiplies by the inverse */
         .suffix = arena_printf(a, "%dx%dx%d_k%d_wgmma", rows, e->bt, e->bn, e->bk),
         .engine = arena_printf(a, "fx_wgmma_chain<fx_%s, fx_columns_%d, fx_held_%d, %d, %d, %d%s>",
             fx_dtype_name(s->chain->second.b_dtype), e->bt, e->bn, e->bk, e->consumers, e->stages, several),
@@ -160,6 +182,7 @@ static void add_pieces_config(
         .tile_n = e->bn,
         .tile_k = e->bk,
         .piece = e->bt,
+        .inner = e->bt,
         .stages = e->stages,
         .block = WARPGROUP + 32,
         .min_blocks = e->blocks,

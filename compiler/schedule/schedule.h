@@ -96,6 +96,8 @@ struct config { /* one entry point: a tile and what it assumes */
     bool is_tight;       /* asks for more blocks on an SM than it may have registers for: the next is as right */
     int piece;           /* of a chain: blocks share its tiles, each a run of so many elements of the intermediate at a
                             time; 0: they do not */
+    int inner, beside;   /* of a chain: elements of the intermediate that a tile walks over at a time; what it takes
+                            apart from that, in as many */
     int most_m;          /* likewise: rows of a batch that it takes; 0: any */
     int most_n;          /* likewise: columns of a batch; 0: any */
     int most_k;          /* of a chain: extent summed over by the first contraction that it takes; 0: any */

@@ -1,9 +1,9 @@
 """Attention, each kernel beside what PyTorch has for it, cuDNN's and FlashAttention's; windows beside FlexAttention, compiled, with --flex.
 
-    python3 tests/bench/attention.py [--only SUBSTRING] [--lib FILE ...] [--dtype f16] [--rounds N] [--flex] [--prepare]
+    python3 tests/bench/attention.py [--short] [--fixed] [--only SUBSTRING] [--lib FILE ...] [--dtype f16] [--rounds N] [--flex] [--prepare]
 
 Needs PyTorch and a GPU, and build/libfx.so. Some heads of every case are first compared with float64, ours and theirs; then all are timed as CUDA graphs whose operands are rotated
-through more than the L2 cache, interleaved in random order; the median of the rounds is taken. --prepare fills the disk cache and does nothing else.
+through more than the L2 cache, interleaved in random order; the median of the rounds is taken. --short takes the sequences of vision models, which are no multiple of a tile; --fixed compiles extents in. --prepare fills the disk cache and does nothing else.
 """
 import argparse
 import pathlib
@@ -21,6 +21,7 @@ SPEC = f"""
 kernel full(q: X[B,H,S,D], k: X[B,H,T,D], v: X[B,H,T,E], scale: f32) -> (y: X[B,H,S,E]) with {{ fuse: require }} {{ y = softmax[T]((q @[D] k) * scale) @[T] v }}
 kernel causal(q: X[B,H,S,D], k: X[B,H,T,D], v: X[B,H,T,E], scale: f32) -> (y: X[B,H,S,E]) with {{ fuse: require }} {{ y = softmax[T]({MASK}) @[T] v }}
 kernel grouped(q: X[B,H,R,S,D], k: X[B,H,T,D], v: X[B,H,T,E], scale: f32) -> (y: X[B,H,R,S,E]) with {{ fuse: require }} {{ y = softmax[T]({MASK}) @[T] v }}
+kernel biased(q: X[B,H,S,D], k: X[B,H,T,D], v: X[B,H,T,E], b: X[H,S,T], scale: f32) -> (y: X[B,H,S,E]) with {{ fuse: require }} {{ y = softmax[T]((q @[D] k) * scale + b) @[T] v }}
 kernel window(q: X[B,H,S,D], k: X[B,H,T,D], v: X[B,H,T,E], scale: f32) -> (y: X[B,H,S,E]) with {{ fuse: require }} {{
   y = softmax[T](where(idx(T) <= idx(S) && idx(S) - idx(T) < {WINDOW}, (q @[D] k) * scale, -inf)) @[T] v
 }}
@@ -29,6 +30,11 @@ CASES = [("full", dict(B=4, H=16, S=4096, D=128)), ("causal", dict(B=4, H=16, S=
          ("grouped", dict(B=1, H=8, R=4, S=4096, D=128)), ("causal", dict(B=1, H=16, S=16384, D=128)), ("full", dict(B=4, H=32, S=2048, D=64)),
          ("causal", dict(B=2, H=8, S=4096, D=256)), ("window", dict(B=1, H=16, S=16384, D=128)), ("full", dict(B=16, H=8, S=4, T=8192, D=128)), ("full", dict(B=1, H=8, S=4, T=32768, D=128)), ("full", dict(B=1, H=8, S=1, T=8192, D=128)),
          ("full", dict(B=8, H=8, S=8, T=4096, D=64)), ("full", dict(B=4, H=8, S=16, T=2048, D=256)), ("full", dict(B=1, H=2, S=1000, D=128)), ("causal", dict(B=1, H=3, S=1337, D=64))]
+
+# ViT-B/16, ViT-H/14, DINO at 384, CLIP's text, Swin's windows of 7 x 7 and of 8 x 8, patches of 32, cross attention over 77 tokens, heads of 40
+SHORT = [("full", dict(B=64, H=12, S=197, D=64)), ("full", dict(B=64, H=16, S=257, D=80)), ("full", dict(B=32, H=12, S=577, D=64)), ("full", dict(B=64, H=12, S=50, D=64)),
+         ("causal", dict(B=256, H=8, S=77, D=64)), ("full", dict(B=64, H=16, S=256, D=64)), ("biased", dict(B=2048, H=3, S=49, D=32)), ("biased", dict(B=2048, H=4, S=64, D=32)), ("biased", dict(B=64, H=12, S=197, D=64)),
+         ("full", dict(B=64, H=16, S=197, D=128)), ("causal", dict(B=64, H=16, S=200, D=128)), ("full", dict(B=4, H=8, S=4096, D=40)), ("full", dict(B=8, H=8, S=1024, D=80))]
 
 
 def theirs(name, a, backend):
@@ -41,6 +47,8 @@ def theirs(name, a, backend):
     if backend is None:
         return torch.softmax((q @ k.transpose(-1, -2)) * a["scale"], -1) @ v
     with torch.nn.attention.sdpa_kernel(backend):
+        if name == "biased":
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=a["b"][None].expand(q.shape[0], -1, -1, -1), scale=a["scale"])
         return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=name != "full", scale=a["scale"])
 
 
@@ -54,7 +62,9 @@ def worst(name, a, y):
         for first in range(0, q.shape[2], 2048):
             rows = slice(first, first + 2048)
             s = q[b, h, rows].double() @ k[b, h].double().t() * a["scale"]
-            if name != "full":
+            if name == "biased":
+                s += a["b"][h, rows].double()
+            elif name != "full":
                 t, m = torch.arange(k.shape[2], device="cuda")[None], torch.arange(first, first + s.shape[0], device="cuda")[:, None]
                 s.masked_fill_((t > m) | (m - t >= WINDOW) if name == "window" else t > m, float("-inf"))
             e = (torch.softmax(s, -1) @ v[b, h].double() - y[b, h, rows].double()).abs().nan_to_num(nan=1e9)
@@ -71,10 +81,11 @@ def flex(extents):
 
 
 class Case:
-    def __init__(self, context, lib, path, name, extents):
+    def __init__(self, context, lib, path, name, extents, is_fixed=False):
         self.context, self.name = context, name
-        self.spec = libfx.Spec(lib, path, kernel=name)
-        self.kernel = libfx.Kernel(self.spec, name, dict(extents, T=extents.get("T", extents["S"]), E=extents["D"]))
+        extents = dict(extents, T=extents.get("T", extents["S"]), E=extents["D"])
+        self.spec = libfx.Spec(lib, path, kernel=name, defines=[f"{l}={e}" for l, e in extents.items()] if is_fixed else ())
+        self.kernel = libfx.Kernel(self.spec, name, extents)
         self.kernel.prepare(context)
 
     def inputs(self, seed, dtype):
@@ -106,6 +117,8 @@ def main():
     p.add_argument("--rounds", type=int, default=15)
     p.add_argument("--flex", action="store_true")
     p.add_argument("--prepare", action="store_true")
+    p.add_argument("--short", action="store_true")
+    p.add_argument("--fixed", action="store_true")
     args = p.parse_args()
     dtype = dict(bf16=torch.bfloat16, f16=torch.float16)[args.dtype]
     path = pathlib.Path(tempfile.mkdtemp()) / "attention.fx"
@@ -114,16 +127,16 @@ def main():
     libs = [(name, lib, libfx.Context(lib)) for name, lib in libs]
     vendors = dict(cudnn=torch.nn.attention.SDPBackend.CUDNN_ATTENTION, flash=torch.nn.attention.SDPBackend.FLASH_ATTENTION)
     is_wrong = False
-    for name, extents in CASES:
+    for name, extents in SHORT if args.short else CASES:
         label = name + " " + " ".join(f"{l}={e}" for l, e in extents.items())
         if args.only not in label:
             continue
         contenders, errors, sets, wide, copies = [], {}, None, None, 1
         heads = extents["B"] * extents["H"] * extents.get("R", 1)
-        pairs = extents["S"] * WINDOW - WINDOW ** 2 / 2 if name == "window" else extents["S"] * extents.get("T", extents["S"]) / (1 if name == "full" else 2)
+        pairs = extents["S"] * WINDOW - WINDOW ** 2 / 2 if name == "window" else extents["S"] * extents.get("T", extents["S"]) / (1 if name in ("full", "biased") else 2)
         flops = 4 * heads * pairs * extents["D"]
         for lib_name, lib, context in libs:
-            case = Case(context, lib, path, name, extents)
+            case = Case(context, lib, path, name, extents, args.fixed)
             if args.prepare:
                 continue
             if sets is None:
@@ -144,6 +157,10 @@ def main():
             vendors["eager"] = None
         else:
             vendors.pop("eager", None)
+        if name == "biased":  # FlashAttention takes none
+            vendors["efficient"] = torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION
+        else:
+            vendors.pop("efficient", None)
         backends = vendors if name != "window" else dict(flex=flex(extents)) if args.flex else {}
         for key, backend in backends.items():
             try:
