@@ -11,4 +11,3 @@ kernel short_side(a: bf16[I=8,K=256,C=4096], b: bf16[J=256,K,C]) -> z: bf16[I,J,
 kernel whole(a: bf16[I=256,K=256,C=128], b: bf16[J=256,K,C]) -> z: bf16[I,J,C] with { fuse: require } { z = sum[K](a * b) }
 kernel exact(a: f32[I=256,K=256,C=128], b: f32[J=256,K,C]) -> z: f32[I,J,C] { z = sum[K](a * b) }
 kernel made(a: bf16[I=256,K=256,C=128], b: bf16[J=256,K,C]) -> z: bf16[I,J,C] { z = sum[K](relu(a) * b) }
-kernel open(a: bf16[I,K,C], b: bf16[J,K,C]) -> z: bf16[I,J,C] { z = sum[K](a * b) }
