@@ -234,7 +234,8 @@ struct thread_loops {
 static const char *name_stored(struct proposer w) {
     if (w.halves) return w.rows ? "rows halves stored" : "halves stored";
     if (w.splits) return w.rows ? "rows split stored" : "split stored";
-    return w.early    ? "rows early stored"
+    return w.early && w.inner ? "rows early inner stored"
+           : w.early  ? "rows early stored"
            : w.few    ? "rows few stored"
            : w.inner  ? "rows inner stored"
            : w.anew   ? "chain anew stored"
@@ -332,7 +333,10 @@ struct graph *pass_fuse(const struct graph *g) {
         }
         struct proposer early = rows;
         early.name = "rows early", early.early = fuse_find_early(g);
-        if (early.early) propose(g, out, early);
+        if (early.early && propose(g, out, early).has_inner) {
+            early.name = "rows early inner", early.inner = true;
+            propose(g, out, early);
+        }
         propose(g, out, (struct proposer){.name = "rows separate", .rows = true, .inner = loops.has_inner});
         rows.name = "rows split", rows.splits = true;
         if (splits) propose(g, out, rows);

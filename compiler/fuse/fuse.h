@@ -28,6 +28,8 @@ struct fuser {
     bool in_order;   /* groups run in the order of what they compute, so that none waits for a later one */
     struct group row; /* the row program that the store being placed would join: axes, reduced */
     bool shares_row; /* whether buffers of that program's rows are written by it */
+    int *waited;     /* numbers of the nodes whose kernels that store waits for, ascending */
+    int n_waited;
     int *mark;       /* by node: twice the walk that saw it last, plus 1 where it is read at other elements */
     int n_walks;
     struct node **below; /* scratch: what a stored value has to find in memory */
@@ -120,8 +122,9 @@ bool fuse_is_few(const struct graph *g, const struct node *n);
 /* Whether loop n reduces the rows of r, or runs along them. */
 bool fuse_fits_row(const struct group *r, const struct node *n);
 /* Puts a store into its row program, f->row. */
-void fuse_add_row(
-    struct fuser *f, struct node *value, int param, int buffer, bool waits, const struct node *awaited);
+void fuse_add_row(struct fuser *f, struct node *value, int param, int buffer);
+/* Keeps in f->waited for which kernels a store waits that finds `below` in memory. */
+void fuse_wait_for(struct fuser *f, struct node *const *below, int n);
 /* What row program r computes on the way to its stores, once every buffer is known. */
 void fuse_collect_steps(struct fuser *f, struct group *r);
 /* Outputs that are computed element by element from what a row program reads are stored by its last walk. */

@@ -214,32 +214,36 @@ static int walk_below(
     return reductions_below(f, element, &space, is_stored, 0);
 }
 
+/* Whether the reductions and scans of f->row that stand below an element and that buffers hold wait for the kernels
+ * that the element waits for, f->waited: one program then stores them all. */
+static bool waits_alike(struct fuser *f, const struct node *element, bool is_stored) {
+    const struct graph *g = f->g;
+    const int n_waited = f->n_waited, *waited = f->waited;
+    struct node **below = f->below;
+    bool *is_seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), are_alike = true;
+    f->below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
+    is_seen[element->id] = true;
+    for (int i = element->id; are_alike && i >= 0; i--) {
+        struct node *n = g->nodes[i];
+        const bool is_loop = n->kind == N_REDUCE || n->kind == N_SCAN;
+        if (!is_seen[i] || fuse_is_for_mainloop(f, n) || fuse_is_early(f, n)) continue;
+        for (int a = n->kind == N_ACCESS; a < n->n_args; a++) is_seen[n->args[a]->id] = true;
+        if (!is_loop || !fuse_fits_row(&f->row, n) || find_buffer(f->p, n, n->dtype) < 0 || (is_stored && n == element))
+            continue;
+        fuse_wait_for(f, f->below, walk_below(f, n, n->axes, n->n_axes, true, true));
+        are_alike = f->n_waited == n_waited && memcmp(f->waited, waited, (size_t)n_waited * sizeof *waited) == 0;
+    }
+    f->below = below;
+    f->waited = (int *)waited;
+    f->n_waited = n_waited;
+    return are_alike;
+}
+
 /* Whether positions of a store, if it has any, are the same for all elements of a row of f->row. */
 static bool has_row_places(const struct fuser *f, const struct node *value) {
     for (int a = 1; value->kind == N_PLACE && a < value->n_args; a++)
         if (node_has_any(value->args[a], f->row.reduced, f->row.n_reduced)) return false;
     return true;
-}
-
-/* The product whose epilogue reduces runs to all that was found below, or NULL. */
-static const struct node *product_of_runs(const struct fuser *f, struct node *const *below, int n) {
-    const struct node *product = NULL;
-    for (int k = 0; k < n; k++) {
-        struct partial_of x;
-        const struct node *host = NULL;
-        if (!as_partial(f->g, below[k], &x) || x.size != PARTIAL_RUN) return NULL;
-        bool *is_below = NEW_ARRAY(&f->g->cx->arena, bool, f->g->n_nodes + 1);
-        is_below[x.of->id] = true;
-        for (int i = x.of->id; i >= 0 && !host; i--) {
-            const struct node *m = f->g->nodes[i];
-            if (!is_below[i]) continue;
-            if (fuse_is_for_mainloop(f, m) && nodes_same_axes(m->axes, m->n_axes, x.of->axes, x.of->n_axes)) host = m;
-            for (int a = 0; a < m->n_args; a++) is_below[m->args[a]->id] = true;
-        }
-        if (!host || (product && product != host)) return NULL;
-        product = host;
-    }
-    return product;
 }
 
 /* Puts a stored value into the kernel that computes it, of which `element` is computed for each element of axes; asks
@@ -256,10 +260,13 @@ static bool place_element(
     f->row.is_row = f->rows && !is_partial && fuse_find_row(f, value, axes, n_axes, is_stored, true, &f->row) &&
                     has_row_places(f, value);
     int n = walk_below(f, element, axes, n_axes, is_stored, true);
-    const struct node *awaited = f->row.is_row && buffer >= 0 ? product_of_runs(f, below, n) : NULL;
-    if (f->row.is_row && n && !awaited) { /* it waits for other kernels, so those who wait for none do not share its program */
-        f->row.is_row = fuse_find_row(f, value, axes, n_axes, is_stored, false, &f->row) && has_row_places(f, value);
-        n = walk_below(f, element, axes, n_axes, is_stored, false);
+    fuse_wait_for(f, below, n);
+    if (f->row.is_row && n) { /* what waits for others, or for none, is no step of its program */
+        const bool are_alike = waits_alike(f, element, is_stored);
+        f->row.is_row =
+            fuse_find_row(f, value, axes, n_axes, is_stored, are_alike, &f->row) && has_row_places(f, value);
+        n = walk_below(f, element, axes, n_axes, is_stored, are_alike);
+        fuse_wait_for(f, below, n);
     }
     struct node *host = f->row.is_row || is_placed ? NULL : find_host(f, element, axes, n_axes, below, n);
     if (is_partial && (!host || group_of(f, host)->intermediate)) return false; /* a chain's reduces nothing */
@@ -283,7 +290,7 @@ static bool place_element(
         const int b = fuse_need_buffer(f, below[i], below[i]->dtype, NULL, why, at);
         f->p->buffers[b].is_early = fuse_is_early(f, below[i]);
     }
-    if (f->row.is_row) fuse_add_row(f, value, param, buffer, n > 0, awaited);
+    if (f->row.is_row) fuse_add_row(f, value, param, buffer);
     else if (host) fuse_add_store(f, group_of(f, host), value, param, buffer);
     else add_pointwise(f, value, param, buffer, n > 0);
     return true;

@@ -86,33 +86,68 @@ static bool is_kept(const struct fuser *f, const struct node *value, int buffer)
     return buffer >= 0 && f->constants[value->id];
 }
 
-/* Whether a store may join row program r: outputs, which nobody reads, join outputs; and nobody waits in vain where
- * neither waits for another kernel, or both for one. */
-static bool may_join_row(
-    const struct fuser *f, const struct group *r, bool is_output, bool waits, const struct node *awaited) {
+/* Whether a store that waits for what f->waited has may join row program r: outputs, which nobody reads, join outputs;
+ * and nobody waits in vain where both wait for the same kernels, or for none. */
+static bool may_join_row(const struct fuser *f, const struct group *r, bool is_output) {
     bool all_outputs = is_output;
     if (!r->is_row || !nodes_same_axes(r->axes, r->n_axes, f->row.axes, f->row.n_axes) ||
         !nodes_same_axes(r->reduced, r->n_reduced, f->row.reduced, f->row.n_reduced))
         return false;
     for (int i = 0; i < r->n_stores; i++) all_outputs &= r->stores[i].param >= 0;
-    return all_outputs || (!waits && !r->waits) || (awaited && awaited == r->awaited);
+    return all_outputs || (r->n_waited == f->n_waited &&
+                              memcmp(r->waited, f->waited, (size_t)f->n_waited * sizeof *f->waited) == 0);
 }
 
-void fuse_add_row(
-    struct fuser *f, struct node *value, int param, int buffer, bool waits, const struct node *awaited) {
+/* Adds to n ascending numbers of nodes; returns how many there are. */
+static int add_number(int *numbers, int n, int number) {
+    int i = n;
+    for (int k = 0; k < n; k++)
+        if (numbers[k] == number) return n;
+    for (; i > 0 && numbers[i - 1] > number; i--) numbers[i] = numbers[i - 1];
+    numbers[i] = number;
+    return n + 1;
+}
+
+/* The contraction in whose epilogue n is reduced by runs, where it is; else n. */
+static const struct node *stored_by(const struct fuser *f, const struct node *n) {
+    struct partial_of x;
+    if (!f->epilogues || !as_partial(f->g, n, &x) || x.size != PARTIAL_RUN) return n;
+    bool *is_below = NEW_ARRAY(&f->g->cx->arena, bool, x.of->id + 1);
+    is_below[x.of->id] = true;
+    for (int i = x.of->id; i >= 0; i--) {
+        const struct node *c = f->g->nodes[i];
+        if (!is_below[i]) continue;
+        if (fuse_is_for_mainloop(f, c) && nodes_same_axes(c->axes, c->n_axes, x.of->axes, x.of->n_axes)) return c;
+        for (int a = 0; a < c->n_args; a++) is_below[c->args[a]->id] = true;
+    }
+    return n;
+}
+
+void fuse_wait_for(struct fuser *f, struct node *const *below, int n) {
+    f->waited = NEW_ARRAY(&f->g->cx->arena, int, n + 1);
+    f->n_waited = 0;
+    for (int i = 0; i < n; i++) f->n_waited = add_number(f->waited, f->n_waited, stored_by(f, below[i])->id);
+}
+
+void fuse_add_row(struct fuser *f, struct node *value, int param, int buffer) {
     struct group *r = NULL;
     for (int i = 0; !r && i < f->p->n_groups; i++) {
         struct group *x = &f->p->groups[i];
-        if (!may_join_row(f, x, param >= 0, waits, awaited)) continue;
+        if (!may_join_row(f, x, param >= 0)) continue;
         if (is_kept(f, x->stores[0].value, x->stores[0].buffer) == is_kept(f, value, buffer)) r = x;
     }
     if (!r) {
         r = &PUSH(&f->g->cx->arena, f->p->groups, f->p->n_groups);
         *r = f->row;
-        r->awaited = awaited;
+        r->waited = f->waited;
+        r->n_waited = f->n_waited;
+    } else { /* of outputs, perhaps for others */
+        int *all = NEW_ARRAY(&f->g->cx->arena, int, r->n_waited + f->n_waited + 1), n = r->n_waited;
+        memcpy(all, r->waited, (size_t)n * sizeof *all);
+        for (int i = 0; i < f->n_waited; i++) n = add_number(all, n, f->waited[i]);
+        r->waited = all;
+        r->n_waited = n;
     }
-    if (r->awaited != awaited) r->awaited = NULL;
-    r->waits |= waits;
     if (r->order < value->id) r->order = value->id;
     fuse_add_store(f, r, value, param, buffer);
 }

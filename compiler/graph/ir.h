@@ -23,7 +23,8 @@ enum node_kind { /* as the value_kind of check.h in the same place: lower.c reli
     N_PLACE,     /* args[0] as it is stored at positions args[1..] along axes at[] of parameter `param`, along its other
                     axes, which are all among the node's, at the running index. An output alone is one */
     N_SHARE, /* args[0] reduced over each run of `run` adjacent elements along `axis`, which all have the result; the
-                extent is whole runs. No value of a spec is one: the pass `share` makes them */
+                extent is whole runs, or the last one is shorter (is_ragged). No value of a spec is one: the passes
+                `share` and `partial` make them */
 };
 
 struct node {
@@ -47,6 +48,7 @@ struct node {
                        scale has come to, and these may keep fewer bits */
     int axis;              /* N_INDEX, N_SIZE, N_SCAN, N_SHARE */
     int run;               /* N_SHARE: a power of two from 2 to PARTIAL_RUN */
+    bool is_ragged;        /* N_SHARE: the last run may be shorter */
     int n_at;
     int at[MAX_AXES];      /* N_ACCESS: axes of args[0], in the order of their positions: ascending. N_PLACE: of the
                               parameter, none of them the node's. N_CAST: all its axes, in the order in which it is
@@ -116,9 +118,8 @@ struct group {             /* one GPU kernel */
     int n_axes;
     int axes[MAX_AXES];    /* its iteration space, a set */
     int order;             /* groups run in ascending order */
-    bool waits;            /* of a row program: it reads what another kernel writes */
-    const struct node *awaited; /* likewise: the product whose epilogue reduced all that it reads of other kernels, or
-                                   NULL */
+    const int *waited;     /* of a row program: numbers of the nodes whose kernels it waits for, ascending */
+    int n_waited;
     bool is_copy; /* it computes nothing but positions: its one store puts what buffer `copied` holds into a parameter
                      written in place */
     int copied;

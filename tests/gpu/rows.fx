@@ -515,3 +515,10 @@ kernel filter_by_taps(d: f32[B,C,H,W], x: f32[B,C,H,W]) -> k: f32[C,U=3,V=3] { k
 kernel integral(x: f32[B,H,W]) -> y: f32[B,H,W] { y = cumsum[H](cumsum[W](x)) }
 test filter_by_taps { B=2 C=3 H=5 W=8 init: integers(-2,2) seed: 1 tol: exact }
 test integral { B=2 H=33 W=70 init: integers(-2,2) seed: 1 tol: exact }
+
+kernel pooled(x: bf16[B,T,D], u: bf16[D]) -> y: bf16[B,D] { y = sum[T](softmax[T](sum[D](x * u) * 0.03) * x) }
+test pooled { B=3 T=50 D=72 }
+test pooled { B=2 T=130 D=33 }
+# Maximum and sum of one product's rows, for a mean of all: one row program, as both wait for the product alone.
+kernel hard_loss(x: f16[M,K], w: f16[N,K], s: f32[N]) -> (l: f32, p: bf16[M,N]) { z = (x @ w) * s; l = mean[M](logsumexp[N](z)); p = softmax[N](z) }
+test hard_loss { M=40 N=70 K=24 }

@@ -33,3 +33,5 @@ kernel apart(x: f32[M,D], z: f32[M,D]) -> (y: f32[M,D], r: f32[M,D]) {
   y = softmax[D](x)
   r = relu(z)
 }
+# Weights of positions, made of dot products and their softmax, are stored once for all columns that they weigh.
+kernel pooled(x: bf16[B=64,T=1024,D=1024], u: bf16[D]) -> y: bf16[B,D] { y = sum[T](softmax[T](sum[D](x * u) * 0.03) * x) }
