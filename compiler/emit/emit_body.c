@@ -216,7 +216,8 @@ static struct scope *open_elements(struct body *b, struct scope *row) {
     if (b->is_guarded)
         buf_line(b->w.out, "      if (%sv >= n_valid) break;  // what lies outside is not read",
             b->is_gemm ? "" : "!ALIGNED && ");
-    bind_labels(b, p, &b->along, arena_printf(arena(b), "(%s + v)", b->along_var));
+    bind_labels(
+        b, p, &b->along, arena_printf(arena(b), b->holds ? "(%s + fx_column<V>(v))" : "(%s + v)", b->along_var));
     for (int i = 0; i < b->n_chunks; i++) p->text[b->chunks[i].access->id] = b->chunk_names[i];
     for (int i = 0; i < b->n_parts; i++) p->text[b->parts[i]->id] = b->part_names[i];
     return p;
@@ -321,6 +322,12 @@ static void emit_shared(struct body *b, struct scope *row) {
         emit_values(b, p, needed);
         value_put(&b->w, p, shared[i]->args[0], place);
         close_elements(b, block);
+        if (shared[i]->is_ragged) {
+            buf_line(b->w.out, "#pragma unroll");
+            buf_line(b->w.out, "    for (int v = 0; v < V; ++v) if (%s >= n_valid) %s = %s;  // no element of the run",
+                b->holds ? "fx_column<V>(v)" : "v", place,
+                value_start(&b->w, shared[i]->reduction, shared[i]->dtype));
+        }
         buf_line(b->w.out, "    fx_share<%d>(%s, [](%s a, %s b) { return %s; });", shared[i]->run, name, type, type,
             value_combined(&b->w, shared[i]->reduction, shared[i]->dtype, "a", "b"));
     }
@@ -488,6 +495,7 @@ static void find_needed(struct body *b) {
         b->is_general |= is_general;
         b->is_guarded |= in_loop[i] && is_general;
         b->has_loops |= in_loop[i] && is_loop;
+        b->reads_more |= in_loop[i] && is_general && n->kind != N_INDEX;
         for (int a = 0; a < n->n_args; a++) seen[n->args[a]->id] = true, in_loop[n->args[a]->id] |= in_loop[i];
     }
 }
@@ -505,6 +513,8 @@ void emit_body(struct buf *out, const struct unit *u, const struct scheduled_gra
     b.along_var = b.is_gemm ? "n" : "col";
     b.n_chunks = schedule_chunks(b.g, c->partition, s, b.chunks);
     find_needed(&b);
+    b.holds = body_holds(&b);
+    if (b.holds) b.is_guarded = false;
     b.is_general |= b.n_chunks > 0; /* positions are made of indices by name */
     if (!b.is_gemm) emit_skew(&b);
     if (b.is_gemm) body_emit_frag(&b, true);

@@ -18,6 +18,8 @@ struct body {
     bool is_general;        /* something in it is no plain pointwise value over what fetch reads */
     bool is_guarded;        /* likewise in the loop over elements, where not all exist */
     bool has_loops;         /* some of it are loops there */
+    bool reads_more;        /* or reads what fetch does not */
+    bool holds;             /* elements are computed where the sums of wgmma lie: columns are fx_column apart */
     struct axis_list along; /* the labels of n or col: what V adjacent elements run over */
     const char *along_var;
     const char **shared;    /* by node: the array of what elements share with their runs */
@@ -76,6 +78,10 @@ void body_emit_fetch(struct body *b, bool of_columns);
 bool body_takes_whole_tiles(const struct body *b);
 /* Whether some store before store s reduces the same elements. */
 bool body_has_element(const struct body *b, int s);
+/* Whether elements are computed where the sums of wgmma lie (gemm_holds): they read nothing but what fetch reads. */
+bool body_holds(const struct body *b);
+/* What elements of a run share that is the result of its reduction by store s; NULL: nothing. */
+struct node *body_shared_result(const struct body *b, int s);
 /* The struct of the elements, and the reductions. */
 void body_emit_partials(struct body *b);
 

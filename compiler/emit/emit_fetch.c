@@ -143,6 +143,9 @@ static void emit_fetch_one(struct body *b, const struct tensor *t) {
         buf_line(b->w.out, converts ? "    %s = fx_load_one(%s);" : "    %s = *(%s);", held, body_address(b, t, NULL));
         return;
     case ALONG_CONTIGUOUS:
+        if (b->holds)
+            buf_line(b->w.out, "    if constexpr (V == fx_held_columns) fx_load_held(%s, %s, n_valid);\n    else", held,
+                body_address(b, t, b->along_var));
         buf_line(b->w.out, "    %s<V, ALIGNED>(%s, %s, n_valid);", converts ? "fx_load" : "fx_load_items", held,
             body_address(b, t, b->along_var));
         return;

@@ -64,7 +64,8 @@ static void emit_store_one(struct body *b, const struct tensor *t, const char *v
 }
 
 struct node *body_stored_element(const struct body *b, int s) {
-    return copied_value(store_element(b->g, b->l->kernel->group, &b->l->kernel->group->stores[s]));
+    struct node *shared = body_shared_result(b, s);
+    return shared ? shared : copied_value(store_element(b->g, b->l->kernel->group, &b->l->kernel->group->stores[s]));
 }
 
 const struct node *body_place_of(const struct body *b, int s) {

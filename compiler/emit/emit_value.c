@@ -284,8 +284,9 @@ static const char *share_at(struct values *w, struct scope *p, struct node *n) {
         w, "%s %s = %s;%s", value_ctype(n->dtype), t, value_start(w, n->reduction, n->dtype), value_comment(w->g, n));
     int block = w->names->locals.n;
     const char *i = loop_variable(w, n->axis);
-    value_line(w, "for (long long %s = (%s) / %d * %dll, %send = %s + %d; %s < %send; ++%s) {", i, at, n->run, n->run,
-        i, i, n->run, i, i, i);
+    value_line(w, "for (long long %s = (%s) / %d * %dll, %send = %s + %d; %s < %send%s; ++%s) {", i, at, n->run, n->run,
+        i, i, n->run, i, i,
+        n->is_ragged ? arena_printf(value_arena(w), " && %s < %s", i, extent_name(w, n->axis)) : "", i);
     value_open_block(w);
     struct scope *inner = scope_open(w, p);
     inner->at[n->axis] = i;

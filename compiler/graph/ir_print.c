@@ -91,8 +91,8 @@ static void print_node(struct buf *out, const struct graph *g, const struct node
         buf_printf(out, " %%%d", n->args[0]->id);
         break;
     case N_SHARE:
-        buf_printf(out, "%s[" NAME_FMT " by %d] %%%d", reduction_name(n->reduction),
-            NAME_ARG(g->kernel->axes[n->axis].name), n->run, n->args[0]->id);
+        buf_printf(out, "%s[" NAME_FMT " by %d%s] %%%d", reduction_name(n->reduction),
+            NAME_ARG(g->kernel->axes[n->axis].name), n->run, n->is_ragged ? " at most" : "", n->args[0]->id);
         break;
     case N_REDUCE:
         buf_puts(out, reduction_name(n->reduction));

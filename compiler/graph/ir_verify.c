@@ -162,12 +162,13 @@ static const char *verify_node(const struct graph *g, const struct node *n, int 
     if (n->kind == N_REDUCE && is_arg && n->n_reduced != 1) return fail(g, n, "finds an index along several axes");
     const char *wrong_scan = n->kind == N_SCAN ? verify_scan(g, n) : NULL;
     if (wrong_scan) return wrong_scan;
-    if (n->kind != N_SHARE && n->run) return fail(g, n, "has runs, but shares nothing");
+    if (n->kind != N_SHARE && (n->run || n->is_ragged)) return fail(g, n, "has runs, but shares nothing");
     if (n->kind == N_SHARE) {
         bool is_run = n->run >= 2 && n->run <= PARTIAL_RUN && (n->run & (n->run - 1)) == 0;
         if (!is_run || n->dtype != n->args[0]->dtype || !node_has_axis(n->args[0], n->axis) || n->reduction > RED_MIN)
             return fail(g, n, "is shared by no runs");
-        if (g->kernel->axes[n->axis].extent % n->run > 0) return fail(g, n, "is shared by runs that are not whole");
+        if (!n->is_ragged && g->kernel->axes[n->axis].extent % n->run > 0)
+            return fail(g, n, "is shared by runs that are not whole");
     }
     const char *wrong = n->kind == N_OP       ? verify_op(g, n)
                         : n->kind == N_ACCESS ? verify_access(g, n)

@@ -351,13 +351,40 @@ struct fx_team {
   static FX_DEVICE char *memory() { return fx_smem(); }
 };
 
+// fx_holds: whether columns of a problem may be taken as the sums of wgmma lie, by threads that hold them
+template <class PROBLEM> FX_DEVICE constexpr auto fx_holds(int) -> decltype(PROBLEM::HOLDS) { return PROBLEM::HOLDS; }
+template <class PROBLEM> FX_DEVICE constexpr bool fx_holds(long) { return false; }
+
+// fx_held_columns: how many of a run of 64 a thread holds, two of every eight
+constexpr int fx_held_columns = 16;
+
+// fx_column: which column number v of those that a thread takes at a time is, from the first one on
+template <int V> FX_DEVICE constexpr int fx_column(int v) { return V == fx_held_columns ? v / 2 * 8 + v % 2 : v; }
+
+// fx_load_held: such columns of a row in memory, p being at the first; zeros from n_valid on
+template <int V, class T>
+FX_DEVICE void fx_load_held(float (&x)[V], const T *p, int n_valid) {
+#pragma unroll
+  for (int v = 0; v < V; ++v) x[v] = fx_column<V>(v) < n_valid ? fx_load_one(p + fx_column<V>(v)) : 0.0f;
+}
+
+// fx_columns_of: how many columns an engine's threads take at a time
+template <class ENGINE, class PROBLEM>
+struct fx_columns_of {
+  static constexpr int N = PROBLEM::V;
+};
+
+// fx_is_shared: whether all elements of a run have what a reduction makes of them already
+template <class PARTIAL> FX_DEVICE constexpr auto fx_is_shared(int) -> decltype(PARTIAL::IS_SHARED) { return PARTIAL::IS_SHARED; }
+template <class PARTIAL> FX_DEVICE constexpr bool fx_is_shared(long) { return false; }
+
 // fx_gemm_partial: elements of a tile reduced in runs of RUN columns, of RUN rows, or of both, as PARTIAL says; every run has one order, given by the shape alone
 // The V columns of a row first and, in a thread, the rows of a run; then lanes, and then warps by way of shared memory.
 template <class ENGINE, class PROBLEM, class PARTIAL>
 struct fx_gemm_partial {
   typedef typename PARTIAL::value value;
   static constexpr bool OVER_M = PARTIAL::OVER_M, OVER_N = PARTIAL::OVER_N;
-  static constexpr int RUN = 64, V = PROBLEM::V, ACROSS = ENGINE::BN / V, TEAM = ACROSS < 32 ? 32 : ACROSS;
+  static constexpr int RUN = 64, V = fx_columns_of<ENGINE, PROBLEM>::N, ACROSS = ENGINE::BN / V, TEAM = ACROSS < 32 ? 32 : ACROSS;
   static constexpr int TEAMS = ENGINE::THREADS / TEAM;                    // that hold something of every column once a warp's lanes are combined
   static constexpr int SLOTS = OVER_N ? ENGINE::BN / RUN : ENGINE::BN;    // results of a run of rows
   static constexpr int WORDS = OVER_M ? TEAMS * SLOTS * fx_words<value>::N : 0;
@@ -381,16 +408,28 @@ struct fx_gemm_partial {
 #pragma unroll
       for (int v = 0; v < V; ++v)
         if (v < n_valid) so_far[v] = PARTIAL::combine(so_far[v], PARTIAL::get(x, v));
-    } else {
-      if (!OVER_M) begin();
+    } else if constexpr (OVER_M) {
 #pragma unroll
       for (int v = 0; v < V; ++v)
         if (v < n_valid) so_far[0] = PARTIAL::combine(so_far[0], PARTIAL::get(x, v));
-      if constexpr (!OVER_M) {
-        join_lanes<1, RUN / V>(so_far[0]);
-        if (n % RUN == 0 && n_valid > 0) p.put(PARTIAL(), so_far[0], batch, m, n);
-      }
+    } else {
+      add_run(p, x, batch, m, n, n_valid, n % RUN == 0 && n_valid > 0);
     }
+  }
+
+  // Of runs of columns alone: the lane that `speaks` puts what all lanes of the run have.
+  template <class ELEMENTS>
+  FX_DEVICE void add_run(const PROBLEM &p, const ELEMENTS &x, int batch, int m, int n, int n_valid, bool speaks) {
+    if constexpr (fx_is_shared<PARTIAL>(0)) {
+      so_far[0] = PARTIAL::get(x, 0);
+    } else {
+      begin();
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+        if (fx_column<V>(v) < n_valid) so_far[0] = PARTIAL::combine(so_far[0], PARTIAL::get(x, v));
+      join_lanes<1, RUN / V>(so_far[0]);
+    }
+    if (speaks) p.put(PARTIAL(), so_far[0], batch, m, n);
   }
 
   // Ends a run of rows: what each warp has into shared memory; then, behind a barrier, what they have together to the problem.
@@ -438,6 +477,8 @@ struct fx_gemm_partials {
   FX_DEVICE void begin() {}
   template <class ELEMENTS>
   FX_DEVICE void add(const PROBLEM &, const ELEMENTS &, int, int, int, int) {}
+  template <class ELEMENTS>
+  FX_DEVICE void add_run(const PROBLEM &, const ELEMENTS &, int, int, int, int, bool) {}
   FX_DEVICE void leave(unsigned *) {}
   FX_DEVICE void combine(const PROBLEM &, const unsigned *, int, int, int) const {}
 };
@@ -452,6 +493,10 @@ struct fx_gemm_partials<ENGINE, PROBLEM, FIRST, REST...> {
   template <class ELEMENTS>
   FX_DEVICE void add(const PROBLEM &p, const ELEMENTS &x, int batch, int m, int n, int n_valid) {
     first.add(p, x, batch, m, n, n_valid), rest.add(p, x, batch, m, n, n_valid);
+  }
+  template <class ELEMENTS>
+  FX_DEVICE void add_run(const PROBLEM &p, const ELEMENTS &x, int batch, int m, int n, int n_valid, bool speaks) {
+    first.add_run(p, x, batch, m, n, n_valid, speaks), rest.add_run(p, x, batch, m, n, n_valid, speaks);
   }
   FX_DEVICE void leave(unsigned *slots) { first.leave(slots), rest.leave(slots + first_type::WORDS); }
   FX_DEVICE void combine(const PROBLEM &p, const unsigned *slots, int batch, int m, int n) const {

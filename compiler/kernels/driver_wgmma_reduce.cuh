@@ -1,7 +1,7 @@
 /* Epilogues of the contraction driver of sm_90a (driver_wgmma.cuh) that reduce elements, or whose elements share something with their runs: each consumer stages 64 rows of 64 columns of its sums and
    runs fx_gemm_reduce over them, by itself, so that in turns the other one's products run meanwhile.
    Where nothing but columns is reduced, over rows, and the elements are stored as boxes, nothing is staged: what a thread has of a column is reduced where it is, then lanes give each
-   other columns until each has some to itself, then warps by way of shared memory.
+   other columns until each has some to itself, then warps by way of shared memory. Nor of a problem that HOLDS.
    Invariant: as in driver_gemm.cuh: runs are 64 columns and 64 rows of a tile. */
 
 // fx_wgmma_staged: the staged sums of 64 rows and columns, as fx_gemm_reduce sees an engine; the threads of one consumer run it
@@ -50,6 +50,44 @@ FX_DEVICE void fx_wgmma_reduce(const PROBLEM &p, const fx_tile &tile, int first_
   }
 }
 
+// fx_wgmma_held: the sums of 64 rows and columns as the threads of a consumer hold them, as reductions of runs see an engine
+template <class ENGINE>
+struct fx_wgmma_held {
+  static constexpr int BM = 64, BN = 64, THREADS = 128;
+};
+template <class ENGINE, class PROBLEM>
+struct fx_columns_of<fx_wgmma_held<ENGINE>, PROBLEM> {
+  static constexpr int N = fx_held_columns;
+};
+
+// fx_wgmma_reduce_held: the same of a problem that takes columns as they lie: four lanes have a run of a row, nothing is staged
+template <class ENGINE, class PROBLEM>
+FX_DEVICE void fx_wgmma_reduce_held(const PROBLEM &p, const fx_tile &tile, int first_row, const fx_wgmma_sums<ENGINE> &acc) {
+  constexpr int V = fx_held_columns, RUN = 64, SUMS = ENGINE::SUMS;
+  const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + lane / 4, col = lane % 4 * 2;
+  typename PROBLEM::template partials<fx_wgmma_held<ENGINE>> reduced;
+  typename PROBLEM::template frag<V> f[ENGINE::PARTS * 2] = {};
+#pragma unroll
+  for (int i = 0; i < ENGINE::PARTS * 2; ++i)
+    if (tile.m + first_row + i * 8 + i / 2 * 48 + row < p.m()) fx_fetch<V, ENGINE::ALIGNED>(p, f[i], tile.batch, tile.m + first_row + i * 8 + i / 2 * 48 + row, tile.n, V);
+#pragma unroll
+  for (int first = 0; first < ENGINE::BN; first += RUN) {
+    const int n = tile.n + first + col, n_valid = PROBLEM::WHOLE_RUNS ? RUN : p.n() - n;
+    typename PROBLEM::template columns<V> c = {};
+    if (n < p.n()) fx_fetch_columns<V, ENGINE::ALIGNED>(p, c, tile.batch, n, n_valid);
+#pragma unroll
+    for (int i = 0; i < ENGINE::PARTS * 2; ++i) {  // 64 rows further on, or 8 of them
+      const int m = tile.m + first_row + i * 8 + i / 2 * 48 + row;
+      typename ENGINE::sum x[SUMS][V];
+      typename PROBLEM::template elements<V> of;
+#pragma unroll
+      for (int k = 0; k < SUMS * V; ++k) x[k / V][k % V] = acc.get(k / V, i / 2, first / 2 + k % V / 2 * 4 + i % 2 * 2 + k % 2);
+      p.template store<V, ENGINE::ALIGNED>(x, c, f[i], of, tile.batch, m, n, n_valid);
+      reduced.add_run(p, of, tile.batch, m, n, n_valid, col == 0 && m < p.m() && n < p.n());
+    }
+  }
+}
+
 // fx_wgmma_reducing: ENGINE with such an epilogue, for which each consumer has STAGED bytes: the staged sums and the slots behind them
 template <class ENGINE, int STAGED_>
 struct fx_wgmma_reducing : ENGINE {
@@ -59,7 +97,8 @@ struct fx_wgmma_reducing : ENGINE {
 
   template <class PROBLEM, class SUMS>
   static FX_DEVICE void reduce(const PROBLEM &p, const fx_tile &at, int first_row, const SUMS &acc) {
-    fx_wgmma_reduce<fx_wgmma_reducing>(p, at, first_row, acc);
+    if constexpr (fx_holds<PROBLEM>(0)) fx_wgmma_reduce_held<fx_wgmma_reducing>(p, at, first_row, acc);
+    else fx_wgmma_reduce<fx_wgmma_reducing>(p, at, first_row, acc);
   }
 };
 

@@ -21,7 +21,7 @@ static uint64_t hash(const struct node *n) {
 static bool is_same(const struct node *a, const struct node *b) {
     return a->kind == b->kind && a->op == b->op && a->reduction == b->reduction && a->dtype == b->dtype &&
            a->param == b->param && memcmp(&a->num, &b->num, sizeof a->num) == 0 && a->integer == b->integer &&
-           a->to == b->to && a->axis == b->axis && a->run == b->run && a->has_fill == b->has_fill &&
+           a->to == b->to && a->axis == b->axis && a->run == b->run && a->is_ragged == b->is_ragged && a->has_fill == b->has_fill &&
            a->n_args == b->n_args && memcmp(a->args, b->args, (size_t)a->n_args * sizeof *a->args) == 0 &&
            a->n_at == b->n_at && memcmp(a->at, b->at, (size_t)a->n_at * sizeof *a->at) == 0 &&
            a->may_miss == b->may_miss && a->may_round == b->may_round && a->may_tf32 == b->may_tf32 &&

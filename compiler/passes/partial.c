@@ -1,6 +1,9 @@
 /* Divides reductions of a matrix product's result: runs of PARTIAL_RUN elements, which the product's epilogue reduces
  * tile by tile, then a reduction of the results of the runs.
  *
+ * What reads whole rows and is made of such runs too, sums of exponentials shifted by their maximum, places of extremes
+ * and elements at positions, is begun so where then nothing else needs the product whole.
+ *
  * In: a graph. Out: one in which red[N](f) has become red[P](red[I](f[N: PARTIAL_RUN * P + I] ?? start)), P and I new
  * labels of the kernel. f is pointwise over the result of a product, and the reduction is along all labels of one
  * factor alone or of both. Along each side there must be one label of more than one element, so that a run is a part of
@@ -12,6 +15,7 @@
  *
  * sum[N]((f - c) ** 2), where c is computed from the product and is the same along N, as in a variance, becomes
  * sum[P](d + n * (m - c) ** 2): run P has n elements with mean m, and the epilogue begins d = sum[I]((f - m) ** 2) too. */
+#include <math.h>
 #include <string.h>
 
 #include "passes/build.h"
@@ -32,6 +36,8 @@ struct splitter {
     struct kernel *kernel; /* of the new graph */
     int *run, *inner; /* by label of the old kernel: the two that it became, or -1 */
     int *size;        /* likewise: elements of a run */
+    struct late *late; /* by node: begun in an epilogue though late, a place or at a position */
+    bool *follows;     /* by node: a product of which nothing else is made */
     const bool *is_step; /* by node: a reduction of a chain's row, which the chain does itself */
     int n_split;
 };
@@ -61,19 +67,21 @@ static void split_label(struct splitter *s, int axis, int size) {
 
 /* ---- rewriting ---- */
 
-/* What stands for reduction n of f, both already in out. */
-static struct node *in_runs(
-    struct splitter *s, struct graph *out, const struct node *n, struct node *f, const int *labels, int n_labels) {
+static struct node reduction_of(enum reduction reduction, enum fx_dtype dtype, const struct node *like) {
+    return (struct node){.kind = N_REDUCE,
+        .reduction = reduction,
+        .dtype = dtype,
+        .axis = -1,
+        .span = like->span,
+        .source = like->source};
+}
+
+/* What each run of f, already in out, gives by itself. */
+static struct node *of_runs(struct splitter *s, struct graph *out, enum reduction reduction, struct node *f,
+    const int *labels, int n_labels, const struct node *n) {
     struct node at = {
         .kind = N_ACCESS, .dtype = f->dtype, .has_fill = true, .axis = -1, .span = n->span, .source = n->source};
-    struct node runs = {.kind = N_REDUCE,
-                    .reduction = n->reduction,
-                    .dtype = n->dtype,
-                    .axis = -1,
-                    .span = n->span,
-                    .source = n->source},
-                rest = runs;
-    struct node start = reduction_start(n->reduction, f->dtype);
+    struct node runs = reduction_of(reduction, f->dtype, n), start = reduction_start(reduction, f->dtype);
     at.args[at.n_args++] = f;
     for (int i = 0; i < n_labels; i++) {
         int run = s->run[labels[i]], inner = s->inner[labels[i]];
@@ -82,18 +90,125 @@ static struct node *in_runs(
         at.at[at.n_at++] = labels[i];
         at.args[at.n_args++] = build_op(out, O_ADD, first, build_index(out, inner, n), NULL, n);
         runs.n_reduced = set_add(runs.reduced, runs.n_reduced, inner);
-        rest.n_reduced = set_add(rest.reduced, rest.n_reduced, run);
     }
-    for (int i = 0; i < n->n_reduced; i++)
-        if (!set_has(labels, n_labels, n->reduced[i]))
-            rest.n_reduced = set_add(rest.reduced, rest.n_reduced, n->reduced[i]);
     start.span = n->span;
     at.args[at.n_args] = build_node(out, start);
     runs.args[0] = build_node(out, at);
-    rest.args[0] = build_node(out, runs);
+    return build_node(out, runs);
+}
+
+/* What stands for reduction n of f, both already in out. */
+static struct node *in_runs(
+    struct splitter *s, struct graph *out, const struct node *n, struct node *f, const int *labels, int n_labels) {
+    struct node rest = reduction_of(n->reduction, n->dtype, n);
+    for (int i = 0; i < n_labels; i++) rest.n_reduced = set_add(rest.reduced, rest.n_reduced, s->run[labels[i]]);
+    for (int i = 0; i < n->n_reduced; i++)
+        if (!set_has(labels, n_labels, n->reduced[i]))
+            rest.n_reduced = set_add(rest.reduced, rest.n_reduced, n->reduced[i]);
+    rest.args[0] = of_runs(s, out, n->reduction, f, labels, n_labels, n);
     rest.name = n->name;
     return build_node(out, rest);
 }
+
+/* ---- what reads a run's own extreme ---- */
+
+/* The maximum or minimum of f over the run that an element stands in. */
+static struct node *of_own_run(
+    struct splitter *s, struct graph *out, enum reduction reduction, struct node *f, int label, const struct node *n) {
+    const int64_t extent = s->kernel->axes[label].extent;
+    return build_node(out, (struct node){.kind = N_SHARE,
+                               .reduction = reduction,
+                               .dtype = f->dtype,
+                               .axis = label,
+                               .run = PARTIAL_RUN,
+                               .is_ragged = extent < 0 || extent % PARTIAL_RUN != 0,
+                               .args = {f},
+                               .span = n->span,
+                               .source = n->source});
+}
+
+/* Summand f of the old graph with `exponential` in place of the one in it; NULL: it has none. */
+static struct node *with_exponential(
+    struct graph *out, const struct node *f, const struct late *x, struct node *exponential, struct node **map) {
+    if (f == x->exponential) return exponential;
+    for (int a = 0; f->kind == N_OP && f->id > x->exponential->id && a < f->n_args; a++) {
+        struct node *to = with_exponential(out, f->args[a], x, exponential, map), copy = *f;
+        if (!to) continue;
+        for (int k = 0; k < f->n_args; k++) copy.args[k] = k == a ? to : map[f->args[k]->id];
+        return graph_add(out, &copy);
+    }
+    return NULL;
+}
+
+/* sum[N](w * exp(f - c)), c the maximum of f where that is finite: of runs, exponentials shifted by the maximum of the
+ * run, and exp(that maximum - c) times what each gives. */
+static struct node *exponentials(
+    struct splitter *s, struct graph *out, const struct node *n, const struct late *x, struct node **map) {
+    struct node *f = map[x->of->id], *c = map[x->shift->id], *own = of_own_run(s, out, RED_MAX, f, x->label, n);
+    struct node *is_finite = build_op(out, O_LT, build_op(out, O_ABS, own, NULL, NULL, n),
+        build_number(out, FX_F32, INFINITY, n), NULL, n);
+    struct node *shift = build_op(out, O_WHERE, is_finite, own, build_zero(out, FX_F32, n), n);
+    struct node *e = build_op(out, O_EXP, build_op(out, O_SUB, f, shift, NULL, n), NULL, NULL, n);
+    struct node *sums =
+        of_runs(s, out, RED_SUM, with_exponential(out, n->args[0], x, e, map), &x->label, 1, n);
+    struct node *most = of_runs(s, out, RED_MAX, f, &x->label, 1, n);
+    struct node *scale = build_op(out, O_EXP, build_op(out, O_SUB, most, c, NULL, n), NULL, NULL, n);
+    return build_sum(out, build_op(out, O_MUL, sums, scale, NULL, n), &s->run[x->label], 1, n);
+}
+
+/* The place of the first extreme of f, or of the first NaN: of the first run that has it, the first in that. */
+static struct node *place_of_extreme(
+    struct splitter *s, struct graph *out, const struct node *n, struct node *f, int label) {
+    const enum reduction extreme = n->reduction == RED_ARGMAX ? RED_MAX : RED_MIN;
+    struct node *own = of_own_run(s, out, extreme, f, label, n), *run = build_integer(out, FX_I64, PARTIAL_RUN, n);
+    struct node *is_it = build_op(out, O_OR, build_op(out, O_EQ, f, own, NULL, n),
+        build_op(out, O_ISNAN, f, NULL, NULL, n), NULL, n);
+    struct node place = {.kind = N_CAST,
+                    .dtype = FX_I32,
+                    .to = FX_I32,
+                    .axis = -1,
+                    .span = n->span,
+                    .source = n->source},
+                wide = place, at = place, best = reduction_of(n->reduction, FX_I64, n);
+    place.args[0] = build_op(out, O_MOD, build_index(out, label, n), run, NULL, n);
+    struct node *first = build_op(
+        out, O_WHERE, is_it, build_node(out, place), build_integer(out, FX_I32, PARTIAL_RUN, n), n);
+    best.args[0] = of_runs(s, out, extreme, f, &label, 1, n);
+    best.reduced[best.n_reduced++] = s->run[label];
+    at.kind = N_ACCESS;
+    at.args[0] = of_runs(s, out, RED_MIN, first, &label, 1, n);
+    at.args[1] = build_node(out, best);
+    at.at[at.n_at++] = s->run[label];
+    wide.dtype = wide.to = FX_I64;
+    wide.args[0] = build_node(out, at);
+    return build_op(
+        out, O_ADD, build_op(out, O_MUL, at.args[1], run, NULL, n), build_node(out, wide), NULL, n);
+}
+
+/* f at one position along a label: the sum of f there and 0 elsewhere. n has the position, both already in out. */
+static struct node *picked(struct splitter *s, struct graph *out, const struct node *n, int label) {
+    struct node *f = n->args[0], *at = n->args[1], *zero = build_zero(out, FX_I64, n);
+    struct node wide = {.kind = N_CAST, .dtype = FX_I64, .to = FX_I64, .axis = -1, .args = {at}, .span = n->span,
+        .source = n->source};
+    if (at->dtype != FX_I64) at = build_node(out, wide);
+    struct node *term = build_op(out, O_WHERE, build_op(out, O_EQ, build_index(out, label, n), at, NULL, n), f,
+        build_zero(out, f->dtype, n), n);
+    struct node *sum = build_sum(out, of_runs(s, out, RED_SUM, term, &label, 1, n), &s->run[label], 1, n);
+    if (!n->has_fill || node_is_number(n->args[2], 0)) return sum;
+    struct node *is_inside = build_op(out, O_AND, build_op(out, O_GE, at, zero, NULL, n),
+        build_op(out, O_LT, at, build_size(out, label, n), NULL, n), NULL, n);
+    return build_op(out, O_WHERE, is_inside, sum, n->args[2], n);
+}
+
+/* What stands for n, a late sum, a place or an element at a position, of f as x says. */
+static struct node *late_form(struct splitter *s, struct graph *out, const struct node *old, const struct node *n,
+    const struct late *x, struct node **map) {
+    if (old->kind == N_ACCESS) return picked(s, out, n, x->label);
+    return x->exponential ? exponentials(s, out, old, x, map)
+                          : place_of_extreme(s, out, n, map[x->of->id], x->label);
+}
+
+/* ---- where it is done ---- */
 
 /* Whether a row program that reduces that label of product c reads it anew in every walk. */
 static bool is_long(const struct splitter *s, const struct node *c, int label) {
@@ -169,7 +284,24 @@ static bool is_split(struct splitter *s, const struct node *n, int *labels, int 
     if (n->kind != N_REDUCE || !s->e.readers[n->id]) return false;
     const struct node *c = epilogue_host(&s->e, n->args[0]);
     return c && epilogue_reduces(&s->e, c, n, labels, n_labels) &&
-           (*n_labels == 2 || is_long(s, c, labels[0]) || !epilogue_is_read_whole(&s->e, c));
+           (*n_labels == 2 || is_long(s, c, labels[0]) || s->follows[c->id] || !epilogue_is_read_whole(&s->e, c));
+}
+
+/* Finds products that their epilogues and what these reduce leave nothing of to be read, and what is late of that. */
+static void find_late(struct splitter *s) {
+    const struct graph *g = s->g;
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *c = g->nodes[i];
+        struct late *late = NEW_ARRAY(&g->cx->arena, struct late, g->n_nodes + 1);
+        bool is_free = is_matrix_product(g, c) && s->e.readers[i];
+        if (is_free) epilogue_at(&s->e, c);
+        if (!is_free || !epilogue_follows(&s->e, c, late)) continue;
+        for (int k = 0; k < g->n_nodes; k++)
+            if (late[k].of) is_free &= !s->is_step[k] && epilogue_host(&s->e, late[k].of) == c;
+        s->follows[i] = is_free;
+        for (int k = 0; is_free && k < g->n_nodes; k++)
+            if (late[k].of) s->late[k] = late[k];
+    }
 }
 
 /* ---- beside row programs ---- */
@@ -273,9 +405,15 @@ static bool *find_chain_steps(const struct graph *g) {
 
 static struct node *split(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
     struct splitter *s = state;
+    const struct late *late = &s->late[old->id];
     int labels[MAX_AXES], n_labels, size = PARTIAL_RUN;
-    if (s->n_split == MOST_PARTIALS || s->kernel->n_axes + 4 > FX_MAX_EXTENTS || s->is_step[old->id])
+    if (s->n_split >= MOST_PARTIALS || s->kernel->n_axes + 4 > FX_MAX_EXTENTS || s->is_step[old->id])
         return graph_add(out, n);
+    if (late->of && (s->run[late->label] < 0 || s->size[late->label] == PARTIAL_RUN)) {
+        split_label(s, late->label, PARTIAL_RUN);
+        s->n_split += 2;
+        return late_form(s, out, old, n, late, map);
+    }
     bool is_of_tiles = is_split(s, old, labels, &n_labels);
     const struct node *f, *c;
     int label;
@@ -301,6 +439,8 @@ struct graph *pass_partial(const struct graph *g) {
     struct splitter s = {.g = g,
         .e = epilogue_open(g),
         .is_step = find_chain_steps(g),
+        .late = NEW_ARRAY(a, struct late, g->n_nodes + 1),
+        .follows = NEW_ARRAY(a, bool, g->n_nodes + 1),
         .kernel = NEW(a, struct kernel),
         .run = NEW_ARRAY(a, int, g->kernel->n_axes + 1),
         .inner = NEW_ARRAY(a, int, g->kernel->n_axes + 1),
@@ -309,6 +449,7 @@ struct graph *pass_partial(const struct graph *g) {
     *s.kernel = *g->kernel;
     for (int i = 0; i < g->kernel->n_axes; i++) s.run[i] = s.inner[i] = -1;
     out->kernel = s.kernel;
+    find_late(&s);
     graph_rewrite(g, out, split, &s);
     return s.n_split ? pass_cse(out) : (struct graph *)g;
 }

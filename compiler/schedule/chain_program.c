@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "schedule/shift.h"
+#include "graph/shift.h"
 
 /* ---- what is taken online ---- */
 

@@ -43,6 +43,32 @@ int gemm_reduced_words(const struct graph *g, const struct group *r, const struc
     return x.is_spread ? SPREAD_WORDS : fx_dtype_bits(s->value->dtype) > 32 ? 2 : 1;
 }
 
+static bool is_over_rows(const struct scheduled *s, const struct tensor *t) {
+    for (int i = 0; i < s->gemm.m.n; i++)
+        if (tensor_axis(t, s->gemm.m.axes[i]) >= 0) return true;
+    return false;
+}
+
+bool gemm_holds(const struct graph *g, const struct scheduled *s) {
+    const struct group *r = s->group;
+    struct node **shared;
+    if (!gemm_shared(g, r, &shared)) return false;
+    for (int i = 0; i < r->n_stores; i++) {
+        struct partial_of x;
+        if (!is_partial_store(g, r, &r->stores[i], &x) || x.is_spread ||
+            gemm_reduced(g, s, &r->stores[i]).run_m >= 0)
+            return false;
+    }
+    for (int i = 0; i < s->n_loads; i++) {
+        const struct tensor *t = &s->loads[i];
+        const int at = find_run(t, &s->gemm.n);
+        const bool is_float = t->dtype == FX_F32 || t->dtype == FX_F16 || t->dtype == FX_BF16,
+                   is_line = at >= 0 && at + s->gemm.n.n == t->n_axes && !t->is_strided;
+        if (at != -2 && (!is_float || !is_line || is_over_rows(s, t))) return false;
+    }
+    return true;
+}
+
 int gemm_reduced_bytes(const struct graph *g, const struct scheduled *s, int bn, int threads) {
     int bytes = 0;
     for (int i = 0; i < s->group->n_stores; i++) {

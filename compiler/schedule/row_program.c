@@ -6,7 +6,7 @@
  * computed: at its level, as an element, a row's value, or a result of scans in the same pass. */
 #include "schedule/row_program.h"
 
-#include "schedule/shift.h"
+#include "graph/shift.h"
 
 /* Whether t lies along the vectors of x: all of `along` as its last labels. */
 static bool lies_along(const struct row_program *x, const struct tensor *t) {

@@ -341,6 +341,9 @@ struct gemm_reduced { /* how a store reduces runs of elements */
 };
 struct gemm_reduced gemm_reduced(const struct graph *g, const struct scheduled *s, const struct store *store);
 bool gemm_has_reduced(const struct graph *g, const struct group *r);
+/* Whether elements may be computed where the sums of wgmma lie: all that is stored are results of runs of columns, the
+ * elements share something with these, and read along them no more than what is the same for all rows. */
+bool gemm_holds(const struct graph *g, const struct scheduled *s);
 /* What elements of the epilogue share with their runs, operands first: how many there are. */
 int gemm_shared(const struct graph *g, const struct group *r, struct node ***nodes);
 /* Words in which threads hand each other what store s of r reduces of a run; 0: it reduces nothing. */

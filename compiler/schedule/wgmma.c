@@ -445,14 +445,17 @@ static bool suits_scales(const struct graph *g, const struct scheduled *s, const
 }
 
 /* Whether a thread has too many sums for what an epilogue holds beside them: where it stores boxes vectors over rows,
- * or those over columns and a function; where it shares or reduces over rows, and of tf32 where it reduces at all. */
+ * or those over columns and a function; where it shares or reduces over rows, unless threads take what they hold;
+ * of tf32 where it reduces at all. */
 static bool lacks_registers(
     const struct graph *g, const struct scheduled *s, const struct wgmma_tile *e, int n_sums,
     bool stores_boxes, bool reduces, double instructions) {
-    enum { HELD = 128, OF_A_FUNCTION = 16 };
+    enum { HELD = 128, OF_RUNS = 192, OF_A_FUNCTION = 16 };
     const int held = sums_held(e, n_sums);
     bool reads_rows = false;
-    if (!stores_boxes) return reduces && held > HELD && (is_f32(&s->gemm) || holds_runs(g, s));
+    if (!stores_boxes)
+        return reduces && held > HELD &&
+               (is_f32(&s->gemm) || (holds_runs(g, s) && (held > OF_RUNS || !gemm_holds(g, s))));
     for (int i = 0; i < s->n_loads; i++)
         for (int j = 0; j < s->gemm.m.n; j++) reads_rows |= tensor_axis(&s->loads[i], s->gemm.m.axes[j]) >= 0;
     return (reads_rows && (held > HELD || e->consumers > 2)) ||

@@ -156,8 +156,8 @@ static struct ir_value scanned(struct evaluator *ev, const struct node *n, struc
 static struct ir_value shared(struct evaluator *ev, const struct node *n, const struct ir_value *elements) {
     int64_t first = ev->at[n->axis] / n->run * n->run;
     struct ir_value total = start_of(n->reduction, n->dtype);
-    if (ev->extents[n->axis] % n->run) return refuse(ev, n, "is shared by a run that is cut"), total;
-    for (int64_t i = first; i < first + n->run; i++) {
+    if (!n->is_ragged && ev->extents[n->axis] % n->run) return refuse(ev, n, "is shared by a run that is cut"), total;
+    for (int64_t i = first; i < first + n->run && i < ev->extents[n->axis]; i++) {
         ev->at[n->axis] = i;
         total = settled(ev, n->dtype, join(n->reduction, n->dtype, total, element(ev, n->args[0], elements)));
     }

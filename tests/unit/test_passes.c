@@ -1458,6 +1458,10 @@ static void add_pair(struct graph *g, struct node *x, int pair, int trial) {
     case 10:
         n = (struct node){.kind = N_SHARE, .dtype = FX_F32, .axis = axis, .run = 8, .args = {x}}, m = n, m.axis = next;
         break;
+    case 11:
+        n = (struct node){.kind = N_SHARE, .dtype = FX_F32, .axis = axis, .run = 8, .args = {x}}, m = n;
+        m.is_ragged = true;
+        break;
     default: n = (struct node){.kind = N_CONST, .dtype = FX_F32, .num = 0, .axis = -1}, m = n, m.num = -0.0; break;
     }
     for (int i = 0; i < trial % 7; i++) build_number(g, FX_F32, 100 + trial + i, x); /* so that ids and slots vary */
@@ -1729,6 +1733,7 @@ BREAK(share_of_runs_not_whole) {
 BREAK(share_along_missing_axis) { scan_as_share(g, 4)->axis = g->kernel->n_axes - 1; }
 BREAK(share_of_indices) { scan_as_share(g, 4)->reduction = RED_ARGMAX; }
 BREAK(share_dtype) { scan_as_share(g, 4)->dtype = FX_I64; }
+BREAK(op_has_short_runs) { op_of(g, O_MUL)->is_ragged = true; }
 BREAK(op_has_runs) { op_of(g, O_MUL)->run = 4; }
 BREAK(stored_in_no_order) { node_of(g, N_CAST)->n_at = 1; }
 BREAK(stored_twice_along) {
@@ -1882,6 +1887,7 @@ static const struct {
     BROKEN(share_of_indices, "is shared by no runs"),
     BROKEN(share_dtype, "is shared by no runs"),
     BROKEN(op_has_runs, "has runs, but shares nothing"),
+    BROKEN(op_has_short_runs, "has runs, but shares nothing"),
     BROKEN(stored_in_no_order, "is stored in an order that is none of its axes"),
     BROKEN(stored_twice_along, "is stored in an order that is none of its axes"),
     BROKEN(cast_in_storage_dtype, "has no compute type"),
@@ -2027,7 +2033,7 @@ int main(void) {
     tcase_add_loop_test(rules, test_rule, 0, N_FORMS);
     tcase_add_loop_test(rules, test_algebra, 0, N_ALGEBRA);
     tcase_add_loop_test(rules, test_access, 0, (int)(sizeof accesses / sizeof *accesses));
-    tcase_add_loop_test(rules, test_cse_of_pairs, 0, 12);
+    tcase_add_loop_test(rules, test_cse_of_pairs, 0, 13);
     tcase_add_test(rules, test_shrinker);
     tcase_add_loop_test(written, test_written, 0, (int)(sizeof specs / sizeof *specs));
     tcase_add_test(written, test_language);

@@ -16,6 +16,26 @@ kernel centred(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] {
 }
 kernel softmax_needs_it_whole(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = softmax[N](x @ w) }
 kernel a_part_of_n(x: f16[M,K], w: f16[K,G,L]) -> y: f32[M,G] { y = sum[L](x @ w) }
+kernel sum_of_exponentials(x: f16[M,K], w: f16[K,N]) -> y: f32[M] { y = logsumexp[N](x @ w) }
+kernel places(x: f16[M,K], w: f16[K,N]) -> (a: i64[M], i: i64[M], m: f32[M]) {
+  z = x @ w
+  a = argmax[N](z)
+  i = argmin[N](z)
+  m = max[N](z)
+}
+kernel loss(h: bf16[M,K], w: bf16[V,K], t: i32[M]) -> l: f32 {
+  z = h @ w
+  l = mean[M](logsumexp[V](z) - (z[V: t] ?? 0))
+}
+kernel both_sides(a: bf16[B,D], b: bf16[J,D]) -> (l: f32[B], m: f32[J]) {
+  z = a @ b
+  l = logsumexp[J](z)
+  m = logsumexp[B](z)
+}
+kernel probability_besides(x: f16[M,K], w: f16[K,N]) -> (y: f32[M], p: f32[M,N]) {
+  y = logsumexp[N](x @ w)
+  p = exp(x @ w - row_shift[N](x @ w))
+}
 kernel apart(x: f16[M,K], w: f16[K,N]) -> y: f32[M] with { fuse: never } { y = sum[N](x @ w) }
 kernel variance(x: f16[M=4096,K], w: f16[K,N]) -> (y: f16[M,N], v: f32[N]) {
   h = x @ w

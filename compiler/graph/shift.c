@@ -1,5 +1,5 @@
 /* The shift of exponentials: a maximum, or a value computed from it that equals it where it is finite. */
-#include "schedule/shift.h"
+#include "graph/shift.h"
 
 #include <math.h>
 

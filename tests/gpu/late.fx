@@ -1,0 +1,51 @@
+# What reads whole rows of a product and its epilogue begins by runs of 64: sums of shifted exponentials, places of extremes, elements at positions; around the edges of runs and tiles, beside ties, NaN and rows of -inf.
+kernel lse(x: bf16[M,K], w: bf16[N,K]) -> y: f32[M] { y = logsumexp[N](x @ w) }
+test lse { M=70 N=192 K=64 }
+test lse { M=70 N=203 K=72 }
+test lse { M=3 N=7 K=40 }
+test lse { M=130 N=300 K=32 }
+kernel xent(h: bf16[M,K], w: bf16[V,K], t: i64[M]) -> l: f32 { z = h @ w; l = mean[M](logsumexp[V](z) - (z[V: t] ?? 0)) }
+test xent { M=65 K=64 V=130 init: integers(-10,140) }
+kernel pick(h: bf16[M,K], w: bf16[V,K], t: i32[M]) -> (m: f32[M], p: f32[M]) { z = h @ w; m = logsumexp[V](z); p = z[V: t] ?? -7 }
+test pick { M=65 K=64 V=130 init: integers(-10,140) }
+kernel place(x: bf16[M,K], w: bf16[N,K]) -> (a: i64[M], i: i64[M], m: f32[M]) { z = x @ w; a = argmax[N](z); i = argmin[N](z); m = max[N](z) }
+test place { M=70 N=192 K=64 }
+test place { M=70 N=203 K=16 init: integers(-1,1) }
+kernel place_special(x: bf16[M,K], w: bf16[N,K]) -> (a: i64[M], i: i64[M], e: i64[M]) {
+  z = x @ w
+  v = where((idx(N) + idx(M)) % 37 == 5, nan, z)
+  a = argmax[N](v)
+  i = argmin[N](v)
+  e = argmax[N](where(idx(N) < idx(M) - 1, z, -inf))
+}
+test place_special { M=70 N=203 K=16 }
+kernel weighed(x: bf16[M,K], w: bf16[N,K], u: f32[N], c: bool[M,N]) -> y: f32[M] { z = (x @ w) * 0.5; m = max[N](z); y = sum[N](where(c, exp(z - m) * u, 0)) + m }
+test weighed { M=66 N=140 K=64 }
+kernel masked(x: bf16[M,K], w: bf16[N,K]) -> y: f32[M] { z = where(idx(N) < idx(M) * 3, x @ w, -inf); y = logsumexp[N](z) }
+test masked { M=66 N=140 K=64 }
+kernel columns(x: bf16[M,K], w: bf16[N,K]) -> y: f32[N] { y = logsumexp[M](x @ w) }
+test columns { M=70 N=192 K=64 }
+test columns { M=201 N=30 K=64 }
+kernel kept(x: bf16[M,K], w: bf16[N,K]) -> (z: bf16[M,N], y: f32[M]) { z = x @ w; y = logsumexp[N](x @ w) }
+test kept { M=70 N=192 K=64 }
+kernel batch(x: bf16[B,M,K], w: bf16[B,N,K]) -> y: f32[B,M] { y = logsumexp[N](x @ w) }
+test batch { B=3 M=70 N=100 K=64 }
+kernel full(x: f32[M,K], w: f32[N,K]) -> (y: f32[M], a: i64[M]) { z = x @ w; y = logsumexp[N](z); a = argmax[N](z) }
+test full { M=70 N=203 K=64 }
+# Along both labels of one product: stored, and read by a row program a side.
+kernel contrastive(a: bf16[B,D], b: bf16[B,D], s: f32 = 20.0) -> l: f32 {
+  z = (a @ b{B->J}) * s
+  d = sum[D](a * b) * s
+  l = (mean[B](logsumexp[J](z) - d) + mean[J](logsumexp[B](z) - d{B->J})) / 2
+}
+test contrastive { B=130 D=64 }
+kernel byte(x: i8[M,K], w: i8[N,K]) -> y: i64[M] { y = argmax[N](f32(x @ w)) }
+test byte { M=70 N=203 K=64 }
+kernel nearest(x: bf16[N,D], c: bf16[J,D]) -> k: i64[N] { k = argmin[J](sum[D](f32(c) * c) - 2 * (x @[D] c)) }
+test nearest { N=70 J=192 D=64 }
+test nearest { N=70 J=203 D=64 init: integers(-2,2) }
+kernel biased(x: f16[M,K], w: f16[K,N], b: f16[N], s: f32[M]) -> (y: f32[M], i: i64[M]) { z = (x @ w + b) * s; y = logsumexp[N](z); i = argmax[N](z) }
+test biased { M=135 N=192 K=64 }
+test biased { M=70 N=203 K=16 }
+kernel both(x: f16[M,K], u: f16[N,K], v: f16[N,K]) -> y: f32[M] { y = logsumexp[N](silu(x @ u) * (x @ v)) }
+test both { M=135 N=192 K=64 }
