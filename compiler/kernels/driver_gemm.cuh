@@ -368,9 +368,9 @@ FX_DEVICE void fx_load_held(float (&x)[V], const T *p, int n_valid) {
   for (int v = 0; v < V; ++v) x[v] = fx_column<V>(v) < n_valid ? fx_load_one(p + fx_column<V>(v)) : 0.0f;
 }
 
-// fx_columns_of: how many columns an engine's threads take at a time
+// fx_width_of: how many columns an engine's threads take at a time
 template <class ENGINE, class PROBLEM>
-struct fx_columns_of {
+struct fx_width_of {
   static constexpr int N = PROBLEM::V;
 };
 
@@ -384,7 +384,7 @@ template <class ENGINE, class PROBLEM, class PARTIAL>
 struct fx_gemm_partial {
   typedef typename PARTIAL::value value;
   static constexpr bool OVER_M = PARTIAL::OVER_M, OVER_N = PARTIAL::OVER_N;
-  static constexpr int RUN = 64, V = fx_columns_of<ENGINE, PROBLEM>::N, ACROSS = ENGINE::BN / V, TEAM = ACROSS < 32 ? 32 : ACROSS;
+  static constexpr int RUN = 64, V = fx_width_of<ENGINE, PROBLEM>::N, ACROSS = ENGINE::BN / V, TEAM = ACROSS < 32 ? 32 : ACROSS;
   static constexpr int TEAMS = ENGINE::THREADS / TEAM;                    // that hold something of every column once a warp's lanes are combined
   static constexpr int SLOTS = OVER_N ? ENGINE::BN / RUN : ENGINE::BN;    // results of a run of rows
   static constexpr int WORDS = OVER_M ? TEAMS * SLOTS * fx_words<value>::N : 0;

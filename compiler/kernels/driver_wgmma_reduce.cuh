@@ -56,7 +56,7 @@ struct fx_wgmma_held {
   static constexpr int BM = 64, BN = 64, THREADS = 128;
 };
 template <class ENGINE, class PROBLEM>
-struct fx_columns_of<fx_wgmma_held<ENGINE>, PROBLEM> {
+struct fx_width_of<fx_wgmma_held<ENGINE>, PROBLEM> {
   static constexpr int N = fx_held_columns;
 };
 

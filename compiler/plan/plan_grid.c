@@ -276,7 +276,7 @@ static void push_blocks(struct terms *x, const struct kernel *k, const struct se
 static void push_l2_bytes(struct terms *x, const struct scheduled_graph *c, const struct launch *l,
     const struct config *f, const struct segment *e) {
     const struct arch *m = c->graph->cx->arch;
-    const int64_t from = gemm_long_blocks(&l->kernel->gemm, e, f);
+    const int64_t from = gemm_long_blocks(c->graph, l->kernel, e, f);
     terms_constant(x, m->l2_bytes);
     if (!from) return;
     terms_constant(x, from);

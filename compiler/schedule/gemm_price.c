@@ -61,9 +61,10 @@ static double resident_blocks(double sms, int cluster) {
     return cluster * (clusters > 1 ? clusters : 1);
 }
 
-int64_t gemm_long_blocks(const struct gemm_shape *shape, const struct segment *e, const struct config *f) {
+int64_t gemm_long_blocks(
+    const struct graph *g, const struct scheduled *s, const struct segment *e, const struct config *f) {
     const double products = 2e11; /* on an H200 */
-    if (fx_dtype_bits(gemm_copied_dtype(shape, true)) != 16) return 0;
+    if (fx_dtype_bits(gemm_copied_dtype(&s->gemm, true)) != 16 || gemm_holds(g, s)) return 0;
     return (int64_t)(products / ((double)f->tile_m * f->tile_n * f->tile_k * e->n_sums));
 }
 
@@ -72,9 +73,10 @@ int gemm_long_l2_bytes(const struct arch *m) { return (int)(m->l2_bytes * 1.154)
 /* Cycles that an SM takes for a block of k of a tile, of which `rows` by `cols` have so many rows and columns: to
  * multiply it, or for the L2 cache to bring its lines to all that are busy. plan_grid.c has the same as an
  * expression. */
-static double block_cycles(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
+static double block_cycles(const struct graph *g, const struct scheduled *s, const struct segment *e,
     const struct config *f, double rows, double cols, double busy, double blocks) {
-    const int64_t from = gemm_long_blocks(shape, e, f);
+    const struct gemm_shape *shape = &s->gemm;
+    const int64_t from = gemm_long_blocks(g, s, e, f);
     const int l2_bytes = from && blocks >= (double)from ? gemm_long_l2_bytes(g->cx->arch) : g->cx->arch->l2_bytes;
     double products = 2.0 * f->tile_m * f->tile_n * e->n_sums * f->tile_k / f->rate,
            bytes = f->tile_k * (double)fx_dtype_bits(gemm_copied_dtype(shape, true)) / 8,
@@ -126,7 +128,7 @@ static double tile_cycles(const struct graph *g, const struct scheduled *s, cons
         begins |= is_copied_whole(g, s, f, e);
         if (f->is_fed || begins)
             tile += ceil(inner / f->tile_k) * outer *
-                    block_cycles(g, shape, e, f, rows, own, tiles * blocks < sms ? tiles * blocks : sms,
+                    block_cycles(g, s, e, f, rows, own, tiles * blocks < sms ? tiles * blocks : sms,
                         ceil(inner / f->tile_k) * outer * tiles);
         else tile += 2.0 * f->tile_m * f->tile_n * e->n_sums * walked / f->rate;
         *flops += 2 * batches * m * n * k * e->n_sums;

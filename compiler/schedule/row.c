@@ -5,6 +5,7 @@
  * block or a cluster for a longer one. A row that several passes read stays in registers if it fits. If rows and not
  * their elements are adjacent in memory, neighbouring threads have neighbouring rows. row_price.c has the price. */
 #include <math.h>
+#include <string.h>
 
 #include "schedule/row_program.h"
 
@@ -46,6 +47,8 @@ static const struct team kept_rows[] = {
     {512, 1, 4, false, 0, ANY_GRID, true, 4},
     {512, 1, 4, false, 0, ANY_GRID, false, 0},
 };
+/* Ahead of these, for rows that four threads hold at once: with more threads half would have none of the row. */
+static const struct team short_row = {4, 64, 1, true, 0, false, false, 0};
 static const struct team turned_rows[] = {
     {8, 32, 4, true, TURNED, ANY_GRID, false, 0},
     {16, 32, 4, true, TURNED, ANY_GRID, false, 0},
@@ -558,6 +561,20 @@ static bool fills_clusters(const struct graph *g, const struct scheduled *s, dou
            SPREAD * rows >= LEAST_OCCUPIED * m->sms * ceil(SPREAD * rows / m->sms) && SPREAD / 2 * rows <= m->sms;
 }
 
+/* Whether rows are known to be so short. */
+static bool is_short(const struct graph *g, const struct row_program *x, int v) {
+    for (int i = 0; i < x->cols.n; i++)
+        if (g->kernel->axes[x->cols.axes[i]].extent < 0) return false;
+    return v > 1 && !x->n_scans && nominal_size(g, x->cols.axes, x->cols.n) <= short_row.lanes * v;
+}
+
+/* Whether some reduction finds a place, so that lanes that are joined compare two values each. */
+static bool finds_places(const struct group *r) {
+    for (int i = 0; i < r->n_steps; i++)
+        if (r->steps[i]->kind == N_REDUCE && r->steps[i]->reduction > RED_MIN) return true;
+    return false;
+}
+
 /* Whether the rows, or the blocks that columns are dealt out to, leave most of the GPU idle for long. */
 static bool has_few_rows(const struct graph *g, const struct scheduled *s, int v) {
     const struct row_program *x = s->row;
@@ -618,9 +635,14 @@ bool schedule_row_configure(
     else if (x->is_along_rows) TEAMS(columns_read);
     else if (is_read_again) {
         add_turned(g, s, v);
+        if (is_short(g, x, v)) add_config(g, s, &short_row, v, true, true);
         TEAMS(kept_rows);
+    } else {
+        struct team t[sizeof read_rows / sizeof *read_rows];
+        memcpy(t, read_rows, sizeof t);
+        if (finds_places(s->group)) t[0].suits *= 2;
+        TEAMS(t);
     }
-    else TEAMS(read_rows);
     if (!s->n_configs) s->parts = 0; /* sums that shared memory does not hold */
     if (!s->n_configs && x->is_along_rows) TEAMS(down_columns);
     if (!s->n_configs) TEAMS(narrow_rows);

@@ -365,7 +365,8 @@ enum { LEAST_FED = 73, MAP_LINE = 128, WHOLE_LINE = 32, SPLIT_LINE = 53 };
 /* Products of 16 bits that take about half a millisecond or more lower the clock of the SMs, and the L2 cache brings
  * them more in a cycle. How many blocks of k, of all tiles of configuration f, are such a product of segment e; 0: none
  * are. What the cache brings then. */
-int64_t gemm_long_blocks(const struct gemm_shape *shape, const struct segment *e, const struct config *f);
+int64_t gemm_long_blocks(
+    const struct graph *g, const struct scheduled *s, const struct segment *e, const struct config *f);
 int gemm_long_l2_bytes(const struct arch *m);
 /* Of an operand that tensor maps bring: the extent whose rest of a box decides whether rows of its boxes begin within a
  * line of 128 bytes, so that each is two requests to the L2 cache; NULL where none is known to. */

@@ -522,3 +522,8 @@ test pooled { B=2 T=130 D=33 }
 # Maximum and sum of one product's rows, for a mean of all: one row program, as both wait for the product alone.
 kernel hard_loss(x: f16[M,K], w: f16[N,K], s: f32[N]) -> (l: f32, p: bf16[M,N]) { z = (x @ w) * s; l = mean[M](logsumexp[N](z)); p = softmax[N](z) }
 test hard_loss { M=40 N=70 K=24 }
+# Rows that four threads hold, and places in rows that eight read.
+kernel soft_short(x: bf16[M,D=32]) -> y: bf16[M,D] { y = softmax[D](x) }
+test soft_short { M=70 }
+kernel place_short(x: bf16[M,D=312]) -> y: i64[M] { y = argmax[D](x * 2) }
+test place_short { M=70 }
