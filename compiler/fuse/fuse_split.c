@@ -18,7 +18,7 @@ static const double RATE_AS_IT_IS = 230, RATE_OF_WINDOWS = 45, SPLIT_SECONDS = 3
 
 /* Flops likewise of f32 in parts, three bf16 or two f16; bytes of memory for an element of a factor, read and stored
  * so. */
-static const struct parts {
+static const struct split_rates {
     double rate, bytes;
 } THREE_BF16 = {520, 10}, TWO_F16 = {700, 8.5};
 
@@ -123,7 +123,7 @@ static int last_of(const struct graph *g, const struct node *v, const int *axes)
 
 bool fuse_is_split(const struct graph *g, const struct product *x, bool halves) {
     const struct arch *m = g->cx->arch;
-    const struct parts parts = halves && fuse_is_halved(g, x) ? TWO_F16 : THREE_BF16;
+    const struct split_rates parts = halves && fuse_is_halved(g, x) ? TWO_F16 : THREE_BF16;
     int axes[MAX_AXES];
     double bytes = 0, rate = RATE_AS_IT_IS, waste = 1;
     if (!may_take_parts(g, x->sum)) return false;

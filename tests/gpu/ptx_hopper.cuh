@@ -33,6 +33,17 @@ FX_DEVICE void test_mma_f64_special(const unsigned *x, unsigned *y, const fx_ten
 // case fx_mma_f64: rrrssss -> 8, exact
 FX_DEVICE void test_mma_f64_integers(const unsigned *x, unsigned *y, const fx_tensor_map *) { test_doubles(x, y); }
 
+// ---- reductions of a warp's words ----
+
+// case fx_reduce_max, fx_reduce_and, fx_reduce_or: w3 -> 3, exact
+// A lane decides about one bit of what all have and of what some have: each of random words has any value.
+FX_DEVICE void test_reduce(const unsigned *x, unsigned *y, const fx_tensor_map *) {
+  const unsigned bit = 1u << threadIdx.x % 32;
+  y[0] = fx_reduce_max(x[0]);
+  y[1] = fx_reduce_and(x[1] | ~bit);
+  y[2] = fx_reduce_or(x[2] & bit);
+}
+
 // ---- memory barriers, named barriers, registers ----
 
 // case fx_mbarrier_init, fx_mbarrier_publish, fx_mbarrier_arrive, fx_mbarrier_wait: w6 -> 7, exact
