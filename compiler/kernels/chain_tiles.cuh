@@ -132,7 +132,7 @@ struct fx_chain_scheduler {
   const PROBLEM &p;
   const long long batches;
   unsigned long long *const tallies;  // of tiles taken, then of tiles stored for every batch and columns
-  fx_tile again, then;                // of a batch and columns that are done anew the next tile, or none; those after that
+  fx_tile again, then, last;          // of a batch and columns that are done anew the next tile, or none; those after that: two tiles are out when the first are found
   unsigned found;                     // by place, whether this thread has found what is not 0 when multiplied by 0
   bool has_taken, has_all;            // a tile from the tally; all that there were
 
@@ -150,7 +150,7 @@ struct fx_chain_scheduler {
     if (again.batch != NONE) {
       const fx_tile at = again;
       again.m += ENGINE::BM;
-      if (again.m >= p.m()) again = then, then.batch = NONE;
+      if (again.m >= p.m()) again = then, then = last, last.batch = NONE;
       return at;
     }
     const unsigned tiles = fx_count_tiles<ENGINE>(p, batches);
@@ -282,7 +282,8 @@ struct fx_chain_scheduler {
     if (tell(count) != (fx_chain_tally::SPECIAL | (unsigned)tiles_m())) return;
     const fx_tile first = {batch, 0, n};
     if (again.batch == NONE) again = first;
-    else then = first;
+    else if (then.batch == NONE) then = first;
+    else last = first;
   }
   // A tile is taken while the ones before it are computed, and said as soon as its place is free; the one that was there is counted afterwards, while others are computed: what
   // memory is asked for, nobody waits for. Where there is no further tile, it is counted first: all of a batch may have to be done anew.

@@ -265,7 +265,7 @@ FX_DEVICE void fx_chain_wgmma_run(const PROBLEM &p, const fx_tensor_map *maps, l
     if (threadIdx.x == 0) fx_chain_producer<ENGINE>(p, maps, batches);
     if constexpr (PROBLEM::LIMITS) {
       if (threadIdx.x >= 32) {
-        fx_chain_scheduler<ENGINE, PROBLEM> scheduler = {p, batches, tallies, {-1, 0, 0}, {-1, 0, 0}, 0, false, false};
+        fx_chain_scheduler<ENGINE, PROBLEM> scheduler = {p, batches, tallies, {-1, 0, 0}, {-1, 0, 0}, {-1, 0, 0}, 0, false, false};
         scheduler.run();
       }
     }

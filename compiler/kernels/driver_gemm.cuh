@@ -355,8 +355,8 @@ struct fx_team {
 template <class PROBLEM> FX_DEVICE constexpr auto fx_holds(int) -> decltype(PROBLEM::HOLDS) { return PROBLEM::HOLDS; }
 template <class PROBLEM> FX_DEVICE constexpr bool fx_holds(long) { return false; }
 
-// fx_held_columns: how many of a run of 64 a thread holds, two of every eight
-constexpr int fx_held_columns = 16;
+// fx_held_columns: how many of a run of 64 a thread holds, two of every eight; an enumerator, of which no compiler says that nothing reads it
+enum { fx_held_columns = 16 };
 
 // fx_column: which column number v of those that a thread takes at a time is, from the first one on
 template <int V> FX_DEVICE constexpr int fx_column(int v) { return V == fx_held_columns ? v / 2 * 8 + v % 2 : v; }
@@ -467,7 +467,7 @@ struct fx_spread {
 // fx_join_spreads: that of the elements of both
 FX_DEVICE fx_spread fx_join_spreads(const fx_spread &a, const fx_spread &b) {
   const float n = a.n + b.n, of_b = b.n * fx_rcp_approx(fmaxf(n, 1.0f)), apart = b.mean - a.mean, off = apart * of_b;
-  return fx_spread{n, a.mean + off, a.around + b.around + apart * off * a.n};
+  return fx_spread{n, a.mean + off, a.around + b.around + apart * (off * a.n)};
 }
 
 // fx_gemm_partials: all that a problem reduces of its tiles; their slots lie one after the other

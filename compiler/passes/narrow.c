@@ -18,11 +18,11 @@ struct narrower {
     bool *is_met; /* by node, while one reduction is looked at */
 };
 
-/* Whether v, which an access reads, is made of a reduction or a running sum. */
+/* Whether v, which an access reads, is made of a running sum or a reduction that is no product of matrices. */
 static bool has_reduction(struct narrower *u, const struct node *v) {
     if (u->is_met[v->id] || node_is_stored(v)) return false;
     u->is_met[v->id] = true;
-    if (v->kind == N_REDUCE || v->kind == N_SCAN) return true;
+    if (v->kind == N_REDUCE || v->kind == N_SCAN) return !is_matrix_product(u->g, v);
     for (int i = 0; i < v->n_args; i++)
         if (has_reduction(u, v->args[i])) return true;
     return false;

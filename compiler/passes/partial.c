@@ -152,6 +152,8 @@ static struct node *exponentials(
     struct node *sums =
         of_runs(s, out, RED_SUM, with_exponential(out, n->args[0], x, e, map), &x->label, 1, n);
     struct node *most = of_runs(s, out, RED_MAX, f, &x->label, 1, n);
+    struct node *is_below = build_op(out, O_LT, most, build_number(out, FX_F32, INFINITY, n), NULL, n);
+    most = build_op(out, O_WHERE, is_below, most, build_zero(out, FX_F32, n), n); /* as the shift: 0 for inf and NaN */
     struct node *scale = build_op(out, O_EXP, build_op(out, O_SUB, most, c, NULL, n), NULL, NULL, n);
     return build_sum(out, build_op(out, O_MUL, sums, scale, NULL, n), &s->run[x->label], 1, n);
 }
@@ -179,6 +181,7 @@ static struct node *place_of_extreme(
     at.args[0] = of_runs(s, out, RED_MIN, first, &label, 1, n);
     at.args[1] = build_node(out, best);
     at.at[at.n_at++] = s->run[label];
+    at.has_fill = true, at.args[2] = build_zero(out, FX_I32, n); /* of no elements there is no run */
     wide.dtype = wide.to = FX_I64;
     wide.args[0] = build_node(out, at);
     return build_op(
@@ -259,21 +262,35 @@ static struct node *spread_in_runs(
     return all;
 }
 
+/* Whether c is a multiple of f's sum along the label, such as its mean: where f is infinite then so is c, and the sum of
+ * squares NaN, as runs make it. Distances from another c would be infinite there. */
+static bool is_multiple_of_sum(const struct node *c, const struct node *f, int label) {
+    if (!node_is_op(c, O_MUL) && !node_is_op(c, O_DIV)) return false;
+    for (int i = 0; i < (node_is_op(c, O_MUL) ? 2 : 1); i++) {
+        const struct node *sum = c->args[i];
+        if (sum->kind == N_REDUCE && sum->reduction == RED_SUM && sum->args[0] == f && sum->n_reduced == 1 &&
+            sum->reduced[0] == label)
+            return true;
+    }
+    return false;
+}
+
 /* Whether n is the sum along one label, whose runs the epilogue of a product takes, of (f - c) ** 2: f is an element of
  * that epilogue, and c, which is computed from the product, the same along the label. */
 static bool is_spread(struct splitter *s, const struct node *n, int *label, const struct node **f, const struct node **c) {
-    const struct node *d = n->args[0]->args[0];
     int labels[MAX_AXES], n_labels;
     if (n->kind != N_REDUCE || n->reduction != RED_SUM || n->dtype != FX_F32 || !s->e.readers[n->id] ||
-        !node_is_op(n->args[0], O_MUL) || n->args[0]->args[1] != d || !node_is_op(d, O_SUB))
+        !node_is_op(n->args[0], O_MUL))
         return false;
+    const struct node *d = n->args[0]->args[0];
+    if (n->args[0]->args[1] != d || !node_is_op(d, O_SUB)) return false;
     *f = d->args[0], *c = d->args[1];
     const struct node *host = epilogue_host(&s->e, *f);
     if (!host || !s->e.depends[(*c)->id] || s->e.is_element[(*c)->id]) return false;
     struct node sum = *n;
     sum.args[0] = (struct node *)*f;
     if (!epilogue_reduces(&s->e, host, &sum, labels, &n_labels) || n_labels != 1 || n->n_reduced != 1 ||
-        node_has_axis(*c, labels[0]))
+        node_has_axis(*c, labels[0]) || !is_multiple_of_sum(*c, *f, labels[0]))
         return false;
     *label = labels[0];
     return is_long(s, host, *label);

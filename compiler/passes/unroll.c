@@ -200,7 +200,11 @@ static bool is_brief(struct unroller *u, const struct node *n, int terms) {
 static bool is_unrolled(struct unroller *u, const struct node *n) {
     struct contraction c;
     bool is_window = false;
-    if (n->kind == N_REDUCE && n->reduction == RED_SUM && is_small_product(u, n)) return true;
+    if (n->kind == N_REDUCE && n->reduction == RED_SUM && is_small_product(u, n)) {
+        for (int i = 0; i < u->g->n_nodes; i++) u->is_met[i] = false;
+        if (count_nodes(u, n, n->args[0], &is_window) * count_terms(u->g, n) <= MOST_NODES) return true;
+        is_window = false;
+    }
     if (n->kind != N_REDUCE || n->reduction > RED_MIN || n->dtype == FX_BOOL || n->args[0]->dtype != n->dtype)
         return false;
     int terms = count_terms(u->g, n);

@@ -162,7 +162,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     if (size == 4 && stages > LEAST_STAGES) stages--;
     while (made_stages && smem_bytes(t, made_stages, stages, slabs, is_turned) > g->cx->arch->block_shared)
         made_stages--;
-    if (made_stages * MAP_ROW_BYTES * 8 < LEAST_STAGES * K * bits) return;
+    if (made_stages < 2 || made_stages * MAP_ROW_BYTES * 8 < LEAST_STAGES * K * bits) return;
     if (!slabs && !is_turned && CHUNK / vector > 32) return;
     const double epilogue =
         gemm_epilogue_cycles(bm * bn, CONSUMERS, 1, instructions + (is_turned ? 10 : 5));

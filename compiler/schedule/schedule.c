@@ -346,12 +346,14 @@ struct tried { /* a proposal that was scheduled */
 /* What became of the other proposals. */
 static void note_others(struct cx *cx, struct scheduled_graph *best, const struct tried *all, int n) {
     const enum fuse_rule fuse = best->graph->kernel->fuse;
+    const int wanted = wanted_launches(best->graph->kernel);
     for (int i = 0; i < n; i++) {
         if (all[i].n_launches == best->n_launches && all[i].seconds == best->seconds) continue;
         struct proposal *other = &PUSH(&cx->arena, best->others, best->n_others);
         *other = all[i].of;
         other->why = all[i].seconds >= best->seconds ? "it is predicted to take longer"
                      : fuse == FUSE_REQUIRE          ? "`fuse: require` asks for one kernel"
+                     : !wanted                       ? "it takes about as long, in more kernels"
                                                      : "it has another number of kernels than is asked for";
     }
 }
