@@ -29,8 +29,8 @@ static const struct turning {
     double as_it_lies, turned, bytes;
 } OF_TF32 = {800, 1600, 22}, OF_8_BITS = {1100, 3800, 6};
 
-/* Of 16 bits: flops a cycle of a multiprocessor where m or n lies in runs of fewer than LEAST_PIECE, and where tiles are
- * as large as they may be; bytes an element of a factor that take as long as storing it as one run. */
+/* For 16 bits: flops a cycle of a multiprocessor where m or n lies in runs of fewer than LEAST_PIECE, and where tiles
+ * are as large as they may be. Storing a factor as one run takes as long as copying JOINED_BYTES for each element. */
 static const double RATE_OF_PIECES = 3800, RATE_OF_TILES = 7000, JOINED_BYTES = 6;
 enum { LEAST_PIECE = 128 };
 
@@ -206,7 +206,11 @@ static bool is_in_pieces(const struct graph *g, const struct product *x, int s, 
     *run = 1;
     for (int i = t->n_axes - 1; i >= 0; i--) {
         const int axis = t->axes[i];
-        if (nominal_extent(g, axis) == 1 || !node_has_axis(x->sum, axis) || node_has_axis(x->factor[1 - s], axis)) continue;
+        if (nominal_extent(g, axis) == 1) { /* what lies beside it is not apart */
+            if (last == i + 1) last = i;
+            continue;
+        }
+        if (!node_has_axis(x->sum, axis) || node_has_axis(x->factor[1 - s], axis)) continue;
         n_apart += n && last != i + 1;
         if (!n_apart) *run *= nominal_extent(g, axis);
         last = i, n++;
@@ -227,8 +231,8 @@ bool fuse_is_joined(const struct graph *g, const struct product *x, int s) {
         return false;
     if (node_is_constant(g, x->factor[s])) return true; /* stored once */
     return flops / (RATE_OF_PIECES * all) >
-           flops / (RATE_OF_TILES * all) + JOINED_BYTES * nominal_size(g, x->factor[s]->axes, x->factor[s]->n_axes) / m->copied +
-               SPLIT_SECONDS;
+           flops / (RATE_OF_TILES * all) +
+               JOINED_BYTES * nominal_size(g, x->factor[s]->axes, x->factor[s]->n_axes) / m->copied + SPLIT_SECONDS;
 }
 
 bool fuse_is_turned(const struct graph *g, const struct product *x, int s) {

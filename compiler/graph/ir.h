@@ -230,8 +230,8 @@ struct partial_of { /* a reduction of runs of elements along one label or two */
     bool is_spread; /* squares of the distances of `of` from its mean over the run are added up, not `of` itself */
 };
 /* True if n reduces another value run by run, as the pass `partial` writes it: over I of `of` at L = size * P + I, with
- * what the reduction begins with outside of L. P is the label of runs. What is read of the runs themselves, their means,
- * is then no part of `of`. */
+ * what the reduction begins with outside of L. P is the label of runs. What is read of the runs themselves, their
+ * means, is then no part of `of`. */
 bool as_partial(const struct graph *g, const struct node *n, struct partial_of *out);
 /* Whether store s of group r reduces elements of the group's space: tile by tile, or, in a row program, over runs of
  * rows; *out then says how. */

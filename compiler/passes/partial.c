@@ -276,7 +276,7 @@ static bool is_multiple_of_sum(const struct node *c, const struct node *f, int l
 }
 
 /* Whether n is the sum along one label, whose runs the epilogue of a product takes, of (f - c) ** 2: f is an element of
- * that epilogue, and c, which is computed from the product, the same along the label. */
+ * that epilogue, and c a multiple of its sum, the same along the label. */
 static bool is_spread(struct splitter *s, const struct node *n, int *label, const struct node **f, const struct node **c) {
     int labels[MAX_AXES], n_labels;
     if (n->kind != N_REDUCE || n->reduction != RED_SUM || n->dtype != FX_F32 || !s->e.readers[n->id] ||
@@ -286,7 +286,7 @@ static bool is_spread(struct splitter *s, const struct node *n, int *label, cons
     if (n->args[0]->args[1] != d || !node_is_op(d, O_SUB)) return false;
     *f = d->args[0], *c = d->args[1];
     const struct node *host = epilogue_host(&s->e, *f);
-    if (!host || !s->e.depends[(*c)->id] || s->e.is_element[(*c)->id]) return false;
+    if (!host) return false;
     struct node sum = *n;
     sum.args[0] = (struct node *)*f;
     if (!epilogue_reduces(&s->e, host, &sum, labels, &n_labels) || n_labels != 1 || n->n_reduced != 1 ||

@@ -152,7 +152,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     const bool is_turned = e->b[0].is_computed;
     const struct operand *made = is_turned ? &e->b[0] : &e->a;
     const int bits = fx_dtype_bits(made->from->tensor.dtype), size = bits / 8, vector = gemm_piece_vector(g, p, s, 8),
-              slabs = is_turned || gemm_has_reduced(g, s->group) ? 0 : 2 * wgmma_boxes(g, p, s, vector),
+              slabs = is_turned ? 0 : 2 * wgmma_boxes(g, p, s, vector),
               bm = is_turned ? t->columns : ROWS, bn = is_turned ? ROWS : t->columns;
     int stages = t->stages, made_stages = stages * bits / 8 < 2 ? 2 : stages * bits / 8, chunk = CHUNK;
     if (slabs) {

@@ -325,7 +325,7 @@ static bool contract_holds(struct cx *cx, const struct scheduled_graph *c) {
     return true;
 }
 
-/* Prices are no better than this: of two that are about the same fewer kernels are taken. */
+/* Prices are no better than this: what has more launches than the best so far must cost less by as much. */
 static const double ABOUT_THE_SAME = 0.99;
 
 /* The number of kernels asked for comes first, then the time. */

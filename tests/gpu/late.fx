@@ -11,7 +11,6 @@ test pick { M=65 K=64 V=130 init: integers(-10,140) }
 kernel place(x: bf16[M,K], w: bf16[N,K]) -> (a: i64[M], i: i64[M], m: f32[M]) { z = x @ w; a = argmax[N](z); i = argmin[N](z); m = max[N](z) }
 test place { M=70 N=192 K=64 }
 test place { M=70 N=203 K=16 init: integers(-1,1) }
-test place { M=8 N=0 K=16 tol: exact }
 kernel place_special(x: bf16[M,K], w: bf16[N,K]) -> (a: i64[M], i: i64[M], e: i64[M]) {
   z = x @ w
   v = where((idx(N) + idx(M)) % 37 == 5, nan, z)
@@ -50,12 +49,19 @@ test biased { M=135 N=192 K=64 }
 test biased { M=70 N=203 K=16 }
 kernel both(x: f16[M,K], u: f16[N,K], v: f16[N,K]) -> y: f32[M] { y = logsumexp[N](silu(x @ u) * (x @ v)) }
 test both { M=135 N=192 K=64 }
-# a run whose maximum is masked: 0 of it is added, whatever it is
-kernel beyond(x: bf16[M,K], w: bf16[N,K]) -> (y: f32[M], g: f32[M]) {
-  z = where(idx(N) % 70 == 3, inf, where(idx(N) % 70 == 4 && idx(M) % 2 == 0, nan, x @ w))
+# places of no elements
+kernel none(x: f32[M,K], w: f32[K,N]) -> y: i64[M] { y = argmax[N](x @[K] w) }
+test none { M=8 N=0 K=16 tol: exact }
+# runs whose maximum is infinite and masked: nothing of it is added
+kernel beyond(x: bf16[M,K], w: bf16[N,K]) -> y: f32[M] {
+  z = where(idx(N) % 70 == 3 && idx(M) % 2 == 0, inf, x @ w)
   m = max[N](z)
-  s = where(abs(m) < inf, m, 0)
-  y = sum[N](where(idx(N) % 70 < 3, exp(z - m), 0))
-  g = sum[N](where(idx(N) % 70 > 4, exp(z - s), 0))
+  y = sum[N](where(idx(N) % 70 > 4, exp(z - where(abs(m) < inf, m, 0)), 0))
 }
-test beyond { M=66 N=203 K=16 init: normal(0,0.2) }
+test beyond { M=4 N=4096 K=16 init: normal(0,0.2) }
+kernel beyond_all(x: bf16[M,K], w: bf16[N,K]) -> y: f32[M] {
+  z = where(idx(N) % 64 == 3 && idx(M) % 2 == 0, inf, x @ w)
+  m = max[N](z)
+  y = sum[N](where(idx(N) % 64 > 4 && idx(N) < 60, exp(z - m), 0))
+}
+test beyond_all { M=4 N=4096 K=16 init: normal(0,0.2) }

@@ -259,7 +259,7 @@ test about { B=2 M=127 N=62 K=17 init: integers(-2,2) seed: 5 }
 test variances_alone { M=300 N=72 K=16 init: normal seed: 6 }
 test variances_of_rows { M=72 N=300 K=16 init: normal seed: 7 }
 # distances from what is no mean are infinite where an element is, not NaN
-kernel distances(x: bf16[M,K], w: bf16[N,K]) -> t: f32[M] { v = where(idx(N) % 70 == 3 && idx(M) % 2 == 0, -inf, x @ w); m = max[N](v); t = sum[N]((v - m) * (v - m)) }
-test distances { M=72 N=300 K=16 init: normal }
+kernel distances(x: bf16[M,K], w: bf16[K,N]) -> t: f32[N] { z = where(idx(M) % 500 == 3 && idx(N) % 2 == 0, -inf, x @[K] w); t = sum[M]((z - max[M](z)) ** 2) }
+test distances { M=17000 N=4 K=8 }
 test batch_norm { M=300 N=72 K=16 init: normal seed: 8 }
 test batch_norm { M=67 N=60 K=20 init: normal seed: 9 }
