@@ -82,11 +82,11 @@ static double rate_of(const struct chain_wgmma_tile *e, const struct chain *x) {
     return e->rate * (x->n_limits && e->consumers == 1 && e->bk > 64 ? OF_LIMITS : 1);
 }
 
-/* What the producer and the scheduler spill, or who has so many sums, is read once a tile; without a scheduler three
+/* What the scheduler of limits spills, or who has more than 128 columns, is read once a tile; without a scheduler three
  * consumers spill what they use for each block. */
 static int most_local(const struct chain_wgmma_tile *e, const struct chain *x) {
-    if (e->consumers > 2) return x->n_limits ? 192 : 0;
-    return e->bn > 128 ? 192 : 128;
+    if (x->n_limits) return 192;
+    return e->consumers > 2 ? 0 : e->bn > 128 ? 192 : 128;
 }
 
 /* Three consumers have no registers left for what elements or an epilogue read. */

@@ -263,3 +263,16 @@ kernel distances(x: bf16[M,K], w: bf16[K,N]) -> t: f32[N] { z = where(idx(M) % 5
 test distances { M=17000 N=4 K=8 }
 test batch_norm { M=300 N=72 K=16 init: normal seed: 8 }
 test batch_norm { M=67 N=60 K=20 init: normal seed: 9 }
+# what elements share with their runs, in each of the runs that are narrower than those of results: a thread may hold columns that are not adjacent
+kernel runs_of_2(x: bf16[M,K], w: bf16[N=128,K], g: f32[N]) -> y: f32[M] { v = (x @ w){N->(G=64,C)}; y = min[N]((v - sum[C](v)){(G,C)->N} * g) }
+kernel runs_of_4(x: bf16[M,K], w: bf16[N=128,K], g: f32[N]) -> y: f32[M] { v = (x @ w){N->(G=32,C)}; y = sum[N]((v - max[C](v)){(G,C)->N} * g) }
+kernel runs_of_8(x: bf16[M,K], w: bf16[N=192,K], g: f32[N]) -> y: f32[M] { v = (x @ w){N->(G=24,C)}; y = max[N]((v - sum[C](v)){(G,C)->N} * g) }
+kernel runs_of_16(x: bf16[M,K], w: bf16[N=256,K], g: f32[N]) -> y: f32[M] { v = (x @ w){N->(G=16,C)}; y = min[N]((v - sum[C](v)){(G,C)->N} * g) }
+kernel runs_of_32(x: bf16[M,K], w: bf16[N=192,K], g: f32[N]) -> y: f32[M] { v = (x @ w){N->(G=6,C)}; y = sum[N]((v - max[C](v)){(G,C)->N} * g) }
+kernel runs_tf32(x: f32[M,K], w: f32[N=128,K], g: f32[N]) -> y: f32[M] with { precision: tf32 } { v = (x @ w){N->(G=16,C)}; y = min[N]((v - sum[C](v)){(G,C)->N} * g) }
+test runs_of_2 { M=70 K=24 init: integers(-2,2) seed: 2 tol: exact }
+test runs_of_4 { M=70 K=24 init: integers(-2,2) seed: 4 tol: exact }
+test runs_of_8 { M=70 K=24 init: integers(-2,2) seed: 8 tol: exact }
+test runs_of_16 { M=70 K=24 init: integers(-2,2) seed: 16 tol: exact }
+test runs_of_32 { M=70 K=24 init: integers(-2,2) seed: 32 tol: exact }
+test runs_tf32 { M=70 K=24 init: integers(-2,2) seed: 5 tol: exact }
