@@ -6,6 +6,7 @@
 #include "schedule/traffic.h"
 #include "schedule/wgmma.h"
 
+#include <math.h>
 #include <string.h>
 
 #define SCHEDULE(name, driver, price, phase)                                                \
@@ -325,16 +326,20 @@ static bool contract_holds(struct cx *cx, const struct scheduled_graph *c) {
     return true;
 }
 
-/* Prices are no better than this: what has more launches than the best so far must cost less by as much. */
+/* Prices are no better than this: every launch more must save as much. */
 static const double ABOUT_THE_SAME = 0.99;
 
-/* The number of kernels asked for comes first, then the time. */
+static double seconds_and_launches(const struct scheduled_graph *c) {
+    return c->seconds / pow(ABOUT_THE_SAME, launches_each_time(c));
+}
+
+/* The number of kernels asked for comes first, then the time. Of two that compare equal the earlier proposal stays. */
 static bool is_better(const struct scheduled_graph *a, const struct scheduled_graph *b) {
     int wanted = wanted_launches(a->graph->kernel);
     if (a->partition->wanted != b->partition->wanted) return a->partition->wanted > b->partition->wanted;
-    const int n = launches_each_time(a);
-    if (wanted && (n == wanted) != (launches_each_time(b) == wanted)) return n == wanted;
-    return a->seconds < b->seconds * (n > launches_each_time(b) ? ABOUT_THE_SAME : 1);
+    if (wanted && (launches_each_time(a) == wanted) != (launches_each_time(b) == wanted))
+        return launches_each_time(a) == wanted;
+    return seconds_and_launches(a) < seconds_and_launches(b);
 }
 
 struct tried { /* a proposal that was scheduled */
