@@ -42,14 +42,6 @@ static void lower_to(int64_t *guess, int64_t v) {
     if (*guess > v) *guess = v;
 }
 
-/* Labels of both factors and of the result, where the contraction has others. */
-static void guess_batch(const struct value *v, int64_t *guess) {
-    bool has_own = false;
-    for (int i = 0; i < v->n_axes; i++) has_own |= is_own(v, v->axes[i]);
-    for (int i = 0; has_own && i < v->n_axes; i++)
-        if (!is_own(v, v->axes[i])) lower_to(&guess[v->axes[i]], batch_extent);
-}
-
 /* Marks by id what a factor is computed from, contractions and what lies below them not entered. */
 static void mark_below(const struct kernel *k, const struct value *factor, bool *is_below) {
     for (int i = 0; i < k->n_values; i++) is_below[i] = false;
@@ -57,6 +49,32 @@ static void mark_below(const struct kernel *k, const struct value *factor, bool 
     for (int i = factor->id; i >= 0; i--)
         for (int a = 0; is_below[i] && !is_contraction(k->values[i]) && a < k->values[i]->n_args; a++)
             is_below[k->values[i]->args[a]->id] = true;
+}
+
+/* Whether v adds up parts of one contraction, as sums over blocks of k with scales do: a factor is computed from a
+ * contraction that has `axis` from one factor alone, and all that v sums over as its batch. */
+static bool adds_parts(const struct kernel *k, const struct value *v, int axis, bool *is_below) {
+    for (int side = 0; side < 2; side++) {
+        mark_below(k, v->args[0]->args[side], is_below);
+        for (int i = 0; i < k->n_values; i++) {
+            const struct value *part = k->values[i];
+            if (!is_below[i] || !is_contraction(part) || !value_has_axis(part, axis) || !is_own(part, axis)) continue;
+            bool is_batch = true;
+            for (int r = 0; r < v->n_reduced; r++)
+                is_batch &= value_has_axis(part, v->reduced[r]) && !is_own(part, v->reduced[r]);
+            if (is_batch) return true;
+        }
+    }
+    return false;
+}
+
+/* Labels of both factors and of the result, where the contraction has others. */
+static void guess_batch(const struct kernel *k, const struct value *v, bool *is_below, int64_t *guess) {
+    bool has_own = false;
+    for (int i = 0; i < v->n_axes; i++) has_own |= is_own(v, v->axes[i]);
+    for (int i = 0; has_own && i < v->n_axes; i++)
+        if (!is_own(v, v->axes[i]) && !adds_parts(k, v, v->axes[i], is_below))
+            lower_to(&guess[v->axes[i]], batch_extent);
 }
 
 /* Whether exponentials, and rows of something reduced along t, are among what is marked: the weights of a softmax. So
@@ -122,7 +140,7 @@ static void guess_all(struct cx *cx, const struct kernel *k, int64_t *guess) {
         const struct value *v = k->values[i];
         if (v->kind == V_ACCESS) guess_window(k, v, guess);
         if (!is_contraction(v)) continue;
-        guess_batch(v, guess);
+        guess_batch(k, v, is_below, guess);
         guess_head(k, v, is_below, guess);
     }
 }

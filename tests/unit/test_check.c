@@ -581,6 +581,17 @@ static const struct {
     /* what a contraction has of both factors; rows of both alone are no batch */
     {"kernel k(x: f32[B,M,K], y: f32[B,K,N]) -> z: f32[B,M,N] { z = x @ y }", "16 4096 4096 4096"},
     {"kernel k(x: f32[B,T]) -> z: f32[B] { z = sum[T](x * x) }", "4096 4096"},
+    /* parts of one contraction that are added up, scaled: what the parts have of one factor is no batch of the sum */
+    {"kernel k(x: f16[M,G,R=64], w: f16[N,G,R], s: f32[M,G]) -> y: f32[M,N] { y = sum[G]((x @[R] w) * s) }",
+        "4096 16 64 4096"},
+    {"kernel k(x: f16[M,G,R=64], w: f16[N,G,R], s: f32[M,G], t: f32[N,G]) -> y: f32[M,N]\n"
+     "{ y = sum[G]((x @[R] w) * s * t) }",
+        "4096 16 64 4096"},
+    {"kernel k(h: f16[E,T,F], w: f16[E,F,D], g: f32[T,E]) -> y: f32[T,D] { y = sum[E]((h @[F] w) * g) }",
+        "16 4096 4096 4096"},
+    {"kernel k(x: f16[T,E], w: f16[H,D,E], c: f16[B,H,D], q: f32[T,H]) -> y: f32[B,T]\n"
+     "{ y = ((x @[E] w) @[D] c) @[H] q }",
+        "4096 4096 16 4096 4096"},
     /* heads: contracted, or free, or both; by any name, of any order; written out */
     {"kernel k(q: f16[S,D], k: f16[T,D], v: f16[T,D]) -> o: f16[S,D] { o = softmax[T](q @ k) @ v }", "4096 128 4096"},
     {"kernel k(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N] { o = softmax[T](q @ k) @ v }",
