@@ -304,20 +304,39 @@ static bool is_split(struct splitter *s, const struct node *n, int *labels, int 
            (*n_labels == 2 || is_long(s, c, labels[0]) || s->follows[c->id] || !epilogue_is_read_whole(&s->e, c));
 }
 
+/* Whether elements over the labels of c, which one mainloop may add up with c, share something along another label than
+ * `label`: runs of one label alone are columns of an epilogue. along: by node, the label of what a product begins late,
+ * or -1. */
+static bool shares_otherwise(const struct splitter *s, const struct node *c, int label, const int *along) {
+    for (int i = 0; i < s->g->n_nodes; i++) {
+        const struct node *n = s->g->nodes[i];
+        const int other = n->kind == N_SHARE && s->e.readers[i] ? n->axis : along[i];
+        if (other >= 0 && other != label && nodes_same_axes(n->axes, n->n_axes, c->axes, c->n_axes)) return true;
+    }
+    return false;
+}
+
 /* Finds products that their epilogues and what these reduce leave nothing of to be read, and what is late of that. */
 static void find_late(struct splitter *s) {
     const struct graph *g = s->g;
+    int *along = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
+    for (int i = 0; i < g->n_nodes; i++) along[i] = -1;
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *c = g->nodes[i];
         struct late *late = NEW_ARRAY(&g->cx->arena, struct late, g->n_nodes + 1);
         bool is_free = is_matrix_product(g, c) && s->e.readers[i];
+        int label = -1;
         if (is_free) epilogue_at(&s->e, c);
         if (!is_free || !epilogue_follows(&s->e, c, late)) continue;
-        for (int k = 0; k < g->n_nodes; k++)
-            if (late[k].of) is_free &= !s->is_step[k] && epilogue_host(&s->e, late[k].of) == c;
-        s->follows[i] = is_free;
-        for (int k = 0; is_free && k < g->n_nodes; k++)
+        for (int k = 0; k < g->n_nodes; k++) {
+            if (!late[k].of) continue;
+            is_free &= !s->is_step[k] && epilogue_host(&s->e, late[k].of) == c;
+            label = late[k].label;
+        }
+        s->follows[i] = is_free && !shares_otherwise(s, c, label, along);
+        for (int k = 0; s->follows[i] && k < g->n_nodes; k++)
             if (late[k].of) s->late[k] = late[k];
+        if (s->follows[i]) along[i] = label;
     }
 }
 

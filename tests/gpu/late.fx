@@ -65,3 +65,19 @@ kernel beyond_all(x: bf16[M,K], w: bf16[N,K]) -> y: f32[M] {
   y = sum[N](where(idx(N) % 64 > 4 && idx(N) < 60, exp(z - m), 0))
 }
 test beyond_all { M=4 N=4096 K=16 init: normal(0,0.2) }
+# products that one mainloop adds up, whose rows and columns are read whole: runs are columns of one label alone
+kernel crossed(x: bf16[M=70,K=16], w: bf16[N=72,K], v: bf16[N,K]) -> (z: bf16[M,N], i: i64[N], j: i64[M]) with { fuse: require } {
+  a = x @ w
+  b = x @ v
+  z = a + b
+  i = argmax[M](a)
+  j = argmax[N](b)
+}
+test crossed { init: integers(-2,2) tol: exact }
+kernel crossed_runs(x: bf16[M,K], w: bf16[N,K], v: bf16[N,K]) -> (y: f32[M,N], i: i64[N]) {
+  b = x @ v
+  a = (x @ w){N->(G,C=16)}
+  y = (a - max[C](a)){(G,C)->N} + b
+  i = argmax[M](b)
+}
+test crossed_runs { M=70 N=96 K=16 init: integers(-2,2) tol: exact }
