@@ -18,6 +18,7 @@ enum {
     MOST_BLOCKS = 8,
     MOST_WARPS = 16,
     FEW_K = 1024, /* from which that many warps pay */
+    LEAST_K = 64, /* from which the lanes of a warp along k are busy */
     OPEN_K = 4096,
     OPEN_TILES = 2, /* for an SM */
     MANY_TILES = 3
@@ -157,12 +158,16 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         lines = is_k ? rows : 4, step = group * (is_k ? chunk : 4), ahead = 4;
     int words = line_words(w, &r, x->size, chunk) * lines * w->n * (x->size == 2 && !is_aligned && is_k ? 2 : 1),
         made = !w->is_computed ? 0 : make_halves ? 4 * lines : chunk * x->size / 4 * lines;
-    double k = nominal_size(g, s->gemm.segments[0].k.axes, s->gemm.segments[0].k.n),
+    const struct axis_list *k_axes = &s->gemm.segments[0].k;
+    /* The lanes of a warp run along k: tiles of multiply-adds take a short k, where it is open, in less time. Measured
+     * of f32. */
+    const bool is_lone_k = is_k && !method.uses_mma && x->size == 4 && fx_is_float(x->sum);
+    double k = nominal_size(g, k_axes->axes, k_axes->n),
            tiles = nominal_size(g, s->gemm.batch.axes, s->gemm.batch.n) *
                    nominal_size(g, wide_axes->axes, wide_axes->n) / (32 / group * rows),
            sms = g->cx->arch->sms;
     /* What is open may be long, whatever the point at which the kernel is taken; few tiles have their own entry. */
-    if (fixed_size(g, &s->gemm.segments[0].k) < 0 && k < OPEN_K) k = OPEN_K;
+    if (fixed_size(g, k_axes) < 0 && k < OPEN_K) k = OPEN_K;
     if (fixed_size(g, wide_axes) < 0 && tiles < OPEN_TILES * sms) tiles = OPEN_TILES * sms;
     bool are_many = tiles > MANY_TILES * sms;
     /* Blocks enough for the memory to be busy while some begin or end, each with less on its way; else more warps. */
@@ -214,7 +219,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
                      : method.small == 16 && !w->is_computed && is_aligned                ? MANY_TILES
                                                                                          : 0,
         .few = is_of_few,
-        .from_k = is_of_few ? FEW_K : 0,
+        .from_k = is_of_few ? FEW_K : is_lone_k && fixed_size(g, k_axes) < 0 ? LEAST_K : 0,
         .rate = 1,
         .suffix = arena_printf(&g->cx->arena, "skinny%d%s%s%s", method.small, w->is_second ? "_n" : "",
             is_of_few ? "_few" : "", is_aligned ? "" : "_any"),

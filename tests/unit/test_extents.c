@@ -423,6 +423,37 @@ START_TEST(fixed_extents_choose_alike) {
 }
 END_TEST
 
+/* Lanes along k take an open k from the length on that keeps them busy; a k in the spec has one entry for its rows. */
+START_TEST(short_k_leaves_lanes) {
+    static const struct {
+        const char *text;
+        int64_t m, n, k;
+        bool is_skinny;
+    } products[] = {{"kernel f(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] { y = x @[K] w }", 4, 4096, 32, false},
+        {"kernel f(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] { y = x @[K] w }", 4, 4096, 60, false},
+        {"kernel f(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] { y = x @[K] w }", 4, 4096, 64, true},
+        {"kernel f(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] { y = x @[K] w }", 1, 65536, 7, false},
+        {"kernel f(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] { y = x @[K] w }", 4, 4096, 32, true},
+        {"kernel f(x: bf16[M,K], w: bf16[N,K]) -> y: bf16[M,N] { y = x @[K] w }", 4, 4096, 32, true},
+        {"kernel f(x: f32[M,K=32], w: f32[N,K]) -> y: f32[M,N] { y = x @[K] w }", 4, 4096, 32, true}};
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        fx_compilation *c = compile(products[i].text, NULL);
+        const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
+        int64_t extents[3];
+        for (int e = 0; e < k->n_extents; e++)
+            extents[e] = k->extents[e].name[0] == 'M'   ? products[i].m
+                         : k->extents[e].name[0] == 'N' ? products[i].n
+                                                        : products[i].k;
+        struct fx_env env = {.extents = extents, .sm_count = 132};
+        const struct fx_launch *l = &k->launches[fx_get_partition(k, fx_choose_partition(k, &env)).first_launch];
+        const char *entry = l->variants[fx_choose_variant(l, &env)].entry;
+        ck_assert_msg((strstr(entry, "skinny") != NULL) == products[i].is_skinny, "%s K=%lld takes %s",
+            products[i].text, (long long)products[i].k, entry);
+        fx_close(c);
+    }
+}
+END_TEST
+
 /* A running sum over 2^40 elements is more than the oracle keeps. */
 START_TEST(oracle_out_of_memory) {
     fx_compilation *c = compile(
@@ -533,6 +564,7 @@ int main(void) {
     tcase_add_test(t, strides_are_conditions);
     tcase_add_test(t, strides_choose_variants);
     tcase_add_test(t, fixed_extents_choose_alike);
+    tcase_add_test(t, short_k_leaves_lanes);
     tcase_add_test(t, concat_names_its_operands);
     tcase_add_test(t, oracle_out_of_memory);
     tcase_add_test(t, align_is_a_promise);
