@@ -86,14 +86,28 @@ static bool is_kept(const struct fuser *f, const struct node *value, int buffer)
     return buffer >= 0 && f->constants[value->id];
 }
 
+/* What a parameter holds after a store at positions, where others read it there; NULL: nobody does. */
+static const struct node *held_by(const struct fuser *f, int param) {
+    for (int b = 0; param >= 0 && b < f->p->n_buffers; b++)
+        if (f->p->buffers[b].held == 1 + param) return f->p->buffers[b].value;
+    return NULL;
+}
+
 /* Whether a store that waits for what f->waited has may join row program r: outputs, which nobody reads, join outputs;
- * and nobody waits in vain where both wait for the same kernels, or for none. */
-static bool may_join_row(const struct fuser *f, const struct group *r, bool is_output) {
-    bool all_outputs = is_output;
+ * and nobody waits in vain where both wait for the same kernels, or for none. What is read where a parameter holds it
+ * is read after the store. */
+static bool may_join_row(struct fuser *f, const struct group *r, const struct node *value, int param) {
+    const struct node *held = held_by(f, param), *other;
+    bool all_outputs = param >= 0 && !held;
     if (!r->is_row || !nodes_same_axes(r->axes, r->n_axes, f->row.axes, f->row.n_axes) ||
         !nodes_same_axes(r->reduced, r->n_reduced, f->row.reduced, f->row.n_reduced))
         return false;
-    for (int i = 0; i < r->n_stores; i++) all_outputs &= r->stores[i].param >= 0;
+    for (int i = 0; i < r->n_stores; i++) {
+        const struct store *s = &r->stores[i];
+        if ((other = held_by(f, s->param)) && fuse_is_above(f, value, other)) return false;
+        if (held && fuse_is_above(f, s->value, held)) return false;
+        all_outputs &= s->param >= 0 && !other;
+    }
     return all_outputs || (r->n_waited == f->n_waited &&
                               memcmp(r->waited, f->waited, (size_t)f->n_waited * sizeof *f->waited) == 0);
 }
@@ -133,7 +147,7 @@ void fuse_add_row(struct fuser *f, struct node *value, int param, int buffer) {
     struct group *r = NULL;
     for (int i = 0; !r && i < f->p->n_groups; i++) {
         struct group *x = &f->p->groups[i];
-        if (!may_join_row(f, x, param >= 0)) continue;
+        if (!may_join_row(f, x, value, param)) continue;
         if (is_kept(f, x->stores[0].value, x->stores[0].buffer) == is_kept(f, value, buffer)) r = x;
     }
     if (!r) {

@@ -74,6 +74,7 @@ static struct axis_list taps_of(struct narrower *u, const struct node *n) {
         const int axis = n->axes[i];
         if (node_has_axis(x.a, axis) && node_has_axis(x.b, axis)) continue;
         const int64_t extent = u->g->kernel->axes[axis].extent;
+        if (extent == 1) continue; /* a single element is the reduction itself */
         if (extent < 1 || extent > MOST_TAPS || (size *= extent) > MOST_TAPS || !is_window(u, n, n->args[0], axis))
             return (struct axis_list){0};
         taps.axes[taps.n++] = axis;

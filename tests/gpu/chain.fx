@@ -416,6 +416,13 @@ kernel appended_run(q: f16[B,R,D], kc: inout f16[B,T,D], k: f16[B,U,D], n: i32[B
 }
 test appended_run { B=3 R=70 T=96 D=64 U=5 init: integers(-1,1) n.init: integers(-3,95) tol: exact }
 test appended_run { B=2 R=3 T=7 D=24 U=9 init: integers(-1,1) n.init: integers(-3,6) tol: exact }
+# rows of the result are no rows of the program that stores
+kernel appended_rows(w: f32[T,P], kc: inout f32[T,D], k: f32[M,D], n: i32) -> (y: f32[M,D], z: f32[P,D]) {
+  kc[T: n + M] = k - max[D](k)
+  z = w @[T] kc
+  y = k * max[D](k - max[P](z))
+}
+test appended_rows { M=40 T=50 D=48 P=40 n=3 init: integers(-2,2) tol: exact }
 # windows of an image, whose patches are no more than a run, with a bias for each pair
 kernel windows(q: f16[W,H,S,D=32], k: f16[W,H,T=64,D], v: f16[W,H,T,D], b: f16[H,S,T]) -> y: f16[W,S,H,D] with { fuse: require } { y = softmax[T]((q @[D] k) * 0.2 + b) @[T] v }
 test windows { W=3 H=2 S=64 }

@@ -16,3 +16,9 @@ kernel other_dtype(q: f16[B,R,D], kc: inout f32[B,T,D], k: f32[B,D], n: i32[B]) 
   kc[T: n] = k
   y = q @[D] f16(kc)
 }
+# rows that are computed from the product read the tensor behind the store: the program that stores is another one
+kernel rows_after(w: f32[T,P], kc: inout f32[T,D], k: f32[M,D], n: i32) -> (y: f32[M,D], z: f32[P,D]) {
+  kc[T: n + M] = k - max[D](k)
+  z = w @[T] kc
+  y = k * max[D](k - max[P](z))
+}

@@ -17,3 +17,8 @@ kernel wide(x: f32[P,G], c: f32[G,C=3,E]) -> y: f32[P,C,E] { y = sum[G](cumsum[G
 kernel chained(x: f32[M,K], w: f32[K,H], v: f32[H,C=3]) -> y: f32[M,C] { y = relu(x @ w) @ v }
 # A filter by channel by its taps: nine sums of the same elements.
 kernel filter_by_taps(d: f32[B,C,H,W], x: f32[B,C,H,W]) -> k: f32[C,U=3,V=3] { k = sum[B,H,W](d * (x[H: H+U-1, W: W+V-1] ?? 0)) }
+# A tap alone stays: others read it along its label.
+kernel filter_by_one(d: f32[B,C,H], x: f32[B,C,H]) -> (k: f32[C,U=1], m: f32[C]) {
+  k = sum[B,H](d * (x[H: H+U-1] ?? 0))
+  m = max[U](k)
+}
