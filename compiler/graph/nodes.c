@@ -129,6 +129,21 @@ static bool as_run_position(
     return false;
 }
 
+/* Whether a label has an element for each run of `size` elements of another one, the last of which may be shorter, and
+ * no more. */
+static bool counts_runs(const struct graph *g, int run, int label, int size) {
+    const int64_t number = g->kernel->axes[run].extent, whole = g->kernel->axes[label].extent;
+    if (number >= 0 && whole >= 0) return number == whole / size + (whole % size != 0);
+    for (int i = 0; i < g->kernel->n_equations; i++) {
+        const struct fx_expr *e = &g->kernel->equations[i].value;
+        if (g->kernel->equations[i].axis == run && e->n == 3 && e->terms[0].op == FX_T_EXTENT &&
+            e->terms[0].v == label && e->terms[1].op == FX_T_CONST && e->terms[1].v == size &&
+            e->terms[2].op == FX_T_CDIV)
+            return true;
+    }
+    return false;
+}
+
 static bool as_reduced_runs(const struct graph *g, const struct node *n, struct partial_of *out) {
     if (n->kind != N_REDUCE || n->reduction > RED_MIN || n->n_reduced > 2) return false;
     const struct node *at = n->args[0];
@@ -141,7 +156,7 @@ static bool as_reduced_runs(const struct graph *g, const struct node *n, struct 
     for (int i = 0; i < at->n_at; i++) {
         out->label[i] = at->at[i];
         if (!as_run_position(g, at->args[1 + i], n, &out->run[i], &out->size) ||
-            node_has_axis(at->args[0], out->run[i]))
+            !counts_runs(g, out->run[i], at->at[i], out->size) || node_has_axis(at->args[0], out->run[i]))
             return false;
         for (int k = 0; k < n->n_reduced; k++)
             if (node_has_axis(at->args[0], n->reduced[k])) return false;
@@ -155,22 +170,46 @@ static bool is_run_of(const struct node *n, int label, int size) {
            n->args[1]->kind == N_CONST && n->args[1]->integer == size;
 }
 
+static bool is_i64(const struct node *n, int64_t v) {
+    return n->kind == N_CONST && n->dtype == FX_I64 && n->integer == v;
+}
+
+/* Whether n is how many elements a run of x has, as f32: size, or for the last run what is left of its label. */
+static bool is_count_of_run(const struct graph *g, const struct node *n, const struct partial_of *x) {
+    const int64_t extent = g->kernel->axes[x->label[0]].extent;
+    const struct node *least = n->kind == N_CAST && n->to == FX_F32 ? n->args[0] : NULL;
+    for (int i = 0; least && node_is_op(least, O_MIN) && i < 2; i++) {
+        const struct node *left = least->args[i], *all = left->args[0], *from = left->args[1];
+        if (!is_i64(least->args[1 - i], x->size) || !node_is_op(left, O_SUB) || !node_is_op(from, O_MUL)) continue;
+        const bool is_all = all->kind == N_SIZE ? all->axis == x->label[0] : extent >= 0 && is_i64(all, extent);
+        if (is_all && from->args[0]->kind == N_INDEX && from->args[0]->axis == x->run[0] && is_i64(from->args[1], x->size))
+            return true;
+    }
+    return false;
+}
+
+/* The sum of which n is the mean of each run, as x has runs; NULL: it is none. */
+static const struct node *sum_of_mean(const struct graph *g, const struct node *n, const struct partial_of *x) {
+    const bool is_even = g->kernel->axes[x->label[0]].extent >= 0 && g->kernel->axes[x->label[0]].extent % x->size == 0;
+    if (node_is_op(n, O_MUL) && is_even && node_is_number(n->args[1], 1.0 / x->size)) return n->args[0];
+    if (node_is_op(n, O_DIV) && is_count_of_run(g, n->args[1], x)) return n->args[0];
+    return NULL;
+}
+
 /* Whether `of` is the square of v's distance from its mean over the run of x, made of the sum of that run: v. */
 static struct node *as_distance_in_run(const struct graph *g, const struct partial_of *x) {
-    const struct node *d = x->of->args[0], *at, *mean;
+    const struct node *d = x->of->args[0], *at, *runs;
     struct partial_of sum;
     if (!node_is_op(x->of, O_MUL) || x->of->args[1] != d || !node_is_op(d, O_SUB) || x->n != 1) return NULL;
     at = d->args[1];
     if (at->kind != N_ACCESS || at->has_fill || at->n_at != 1 || at->at[0] != x->run[0] ||
         !is_run_of(at->args[1], x->label[0], x->size))
         return NULL;
-    mean = at->args[0];
-    if (!node_is_op(mean, O_MUL) && !node_is_op(mean, O_DIV)) return NULL;
-    for (int i = 0; i < 2; i++)
-        if (as_reduced_runs(g, mean->args[i], &sum) && mean->args[i]->reduction == RED_SUM && sum.of == d->args[0] &&
-            sum.n == 1 && sum.size == x->size && sum.run[0] == x->run[0] && sum.label[0] == x->label[0])
-            return d->args[0];
-    return NULL;
+    runs = sum_of_mean(g, at->args[0], x);
+    return runs && as_reduced_runs(g, runs, &sum) && runs->reduction == RED_SUM && sum.of == d->args[0] && sum.n == 1 &&
+                   sum.size == x->size && sum.run[0] == x->run[0] && sum.label[0] == x->label[0]
+               ? d->args[0]
+               : NULL;
 }
 
 bool as_partial(const struct graph *g, const struct node *n, struct partial_of *out) {

@@ -127,17 +127,27 @@ static struct node *of_own_run(
                                .source = n->source});
 }
 
-/* Summand f of the old graph with `exponential` in place of the one in it; NULL: it has none. */
-static struct node *with_exponential(
-    struct graph *out, const struct node *f, const struct late *x, struct node *exponential, struct node **map) {
-    if (f == x->exponential) return exponential;
-    for (int a = 0; f->kind == N_OP && f->id > x->exponential->id && a < f->n_args; a++) {
-        struct node *to = with_exponential(out, f->args[a], x, exponential, map), copy = *f;
-        if (!to) continue;
-        for (int k = 0; k < f->n_args; k++) copy.args[k] = k == a ? to : map[f->args[k]->id];
-        return graph_add(out, &copy);
+/* Summand f of the old graph with `exponential` in place of the one in it. */
+static struct node *with_exponential(struct splitter *s, struct graph *out, const struct node *f, const struct late *x,
+    struct node *exponential, struct node **map) {
+    struct arena *a = &s->g->cx->arena;
+    struct node **form = NEW_ARRAY(a, struct node *, f->id + 1); /* by node: what it becomes, if that is not its image */
+    bool *is_below = NEW_ARRAY(a, bool, f->id + 1);
+    is_below[f->id] = true;
+    form[x->exponential->id] = exponential;
+    for (int i = f->id; i > x->exponential->id; i--)
+        for (int k = 0; is_below[i] && k < s->g->nodes[i]->n_args; k++) is_below[s->g->nodes[i]->args[k]->id] = true;
+    for (int i = x->exponential->id + 1; i <= f->id; i++) {
+        struct node copy = *s->g->nodes[i];
+        bool is_made = false;
+        for (int k = 0; is_below[i] && copy.kind == N_OP && k < copy.n_args; k++) {
+            const int from = copy.args[k]->id;
+            is_made |= form[from] != NULL;
+            copy.args[k] = form[from] ? form[from] : map[from];
+        }
+        if (is_made) form[i] = graph_add(out, &copy);
     }
-    return NULL;
+    return form[f->id];
 }
 
 /* sum[N](w * exp(f - c)), c the maximum of f where that is finite: of runs, exponentials shifted by the maximum of the
@@ -150,7 +160,7 @@ static struct node *exponentials(
     struct node *shift = build_op(out, O_WHERE, is_finite, own, build_zero(out, FX_F32, n), n);
     struct node *e = build_op(out, O_EXP, build_op(out, O_SUB, f, shift, NULL, n), NULL, NULL, n);
     struct node *sums =
-        of_runs(s, out, RED_SUM, with_exponential(out, n->args[0], x, e, map), &x->label, 1, n);
+        of_runs(s, out, RED_SUM, with_exponential(s, out, n->args[0], x, e, map), &x->label, 1, n);
     struct node *most = of_runs(s, out, RED_MAX, f, &x->label, 1, n);
     struct node *is_below = build_op(out, O_LT, most, build_number(out, FX_F32, INFINITY, n), NULL, n);
     most = build_op(out, O_WHERE, is_below, most, build_zero(out, FX_F32, n), n); /* as the shift: 0 for inf and NaN */

@@ -276,3 +276,10 @@ test runs_of_8 { M=70 K=24 init: integers(-2,2) seed: 8 tol: exact }
 test runs_of_16 { M=70 K=24 init: integers(-2,2) seed: 16 tol: exact }
 test runs_of_32 { M=70 K=24 init: integers(-2,2) seed: 32 tol: exact }
 test runs_tf32 { M=70 K=24 init: integers(-2,2) seed: 5 tol: exact }
+# Runs of columns that a spec counts itself: as many as there are, fewer, more.
+kernel counted_runs[I=64](x: f32[M,K], w: f32[K,N], a: f32[P]) -> y: f32[M,P] { y = sum[I]((x @ w)[N: 64 * P + I] ?? 0) * a }
+test counted_runs { M=65 K=24 N=300 P=5 init: integers(-2,2) tol: exact }
+test counted_runs { M=65 K=24 N=300 P=2 init: integers(-2,2) tol: exact }
+test counted_runs { M=65 K=24 N=300 P=9 init: integers(-2,2) tol: exact }
+kernel fixed_runs[I=64](x: f32[M,K], w: f32[K,N=300], a: f32[P=9,M]) -> y: f32[P] { y = sum[M](sum[I]((x @ w)[N: 64 * P + I] ?? 0) * a) }
+test fixed_runs { M=65 K=24 init: integers(-2,2) tol: exact }

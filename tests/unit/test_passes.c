@@ -1552,12 +1552,15 @@ static const struct {
     {"f32", "sum[I,J](x[M: P * 64 + I, N: P * 64 + J] ?? 0)", 0},
     {"f32", "sum[I,N](x[M: P * 64 + I] ?? 0)", 0},
     {"f32", "sum[I,J](x[M: P * 64 + I, N: J] ?? 0)", 0},
+    {"f32", "sum[I](x[M: R * 64 + I] ?? 0)", 0}, /* fewer or more runs than M has */
+    {"f32", "sum[I](x[N: P * 64 + I] ?? 0)", 0},
+    {"f32", "sum[I](x[N: R * 64 + I] ?? 0)", 1},
 };
 
 START_TEST(test_partial) {
     char text[400];
     snprintf(text, sizeof text,
-        "kernel f(x: %s[M,N], u: f32[I=64,J=64,H=32]) -> (y: %s[P,Q,N], z: f32[]) {\n"
+        "kernel f(x: %s[M=130,N=70], u: f32[I=64,J=64,H=32]) -> (y: %s[P=3,Q=2,M,N,R=2], z: f32[]) {\n"
         "  y = %s\n  z = sum[I,J,H](u) }",
         partials[_i].type, strncmp(partials[_i].value, "arg", 3) ? partials[_i].type : "i64", partials[_i].value);
     struct subject *s = subject_open(text);
@@ -1568,6 +1571,40 @@ START_TEST(test_partial) {
     for (int i = 0; i < g->n_nodes; i++) n += as_partial(g, g->nodes[i], &x);
     ck_assert_msg(n == !!partials[_i].n && x.n * n == partials[_i].n, "%s: %d of %d labels\n%s", partials[_i].value, n, x.n,
         text_of(g));
+    subject_close(s);
+}
+END_TEST
+
+/* Whether squares of distances from m are those from the mean of a run, of 192 elements or 200. */
+static const struct {
+    int extent;
+    const char *m;
+    bool is_spread;
+} spreads[] = {
+    {192, "s * 0.015625", true},
+    {192, "s / 64", true},
+    {192, "s * 0.5", false},
+    {192, "64 / s", false},
+    {192, "s / f32(min(64, size(M) - idx(P) * 64))", true},
+    {192, "f32(min(64, size(M) - idx(P) * 64)) / s", false},
+    {200, "s / f32(min(64, size(M) - idx(P) * 64))", true},
+    {200, "s / f32(min(64, size(M) - idx(P) * 32))", false},
+    {200, "s / 64", false},
+};
+
+START_TEST(test_spread) {
+    char text[400];
+    snprintf(text, sizeof text,
+        "kernel f(x: f32[M=%d], u: f32[I=64]) -> (y: f32[P=%d], z: f32[]) {\n  s = sum[I](x[M: P * 64 + I] ?? 0)\n"
+        "  m = %s\n  d = x - m[P: M // 64]\n  y = sum[I]((d * d)[M: P * 64 + I] ?? 0)\n  z = sum[I](u) }",
+        spreads[_i].extent, (spreads[_i].extent + 63) / 64, spreads[_i].m);
+    struct subject *s = subject_open(text);
+    ck_assert_msg(s->graph != NULL, "%s", messages(s));
+    struct graph *g = pass_cse(pass_canonicalise(s->graph));
+    struct partial_of x = {0};
+    bool is_spread = false;
+    for (int i = 0; i < g->n_nodes; i++) is_spread |= as_partial(g, g->nodes[i], &x) && x.is_spread;
+    ck_assert_msg(is_spread == spreads[_i].is_spread, "%s of %d:\n%s", spreads[_i].m, spreads[_i].extent, text_of(g));
     subject_close(s);
 }
 END_TEST
@@ -2024,6 +2061,7 @@ int main(void) {
     tcase_add_loop_test(graphs, test_partition, 0, (int)(sizeof partitions / sizeof *partitions));
     tcase_add_loop_test(graphs, test_slices, 0, (int)(sizeof slices / sizeof *slices));
     tcase_add_loop_test(graphs, test_partial, 0, (int)(sizeof partials / sizeof *partials));
+    tcase_add_loop_test(graphs, test_spread, 0, (int)(sizeof spreads / sizeof *spreads));
     tcase_add_loop_test(graphs, test_broken, 0, N_BROKEN);
     tcase_add_loop_test(graphs, test_broken_kind, 0, N_BROKEN_KINDS);
     tcase_add_loop_test(graphs, test_broken_places, 0, N_BROKEN_PLACES);
