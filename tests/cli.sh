@@ -691,6 +691,9 @@ echo 'kernel empty(x: bf16[M,K]) -> y: bf16[M,K] { y = softmax[K](x) }' >empty.f
 expect 6 "$fxc" check --device emu:1,plain --all-variants empty.fx -D M=0 -D K=96
 says out '^empty_: .* 16-byte accesses$'
 says out '^not checked: every output is empty$'
+# A tensor whose address is promised to be aligned has one, whatever its size.
+echo 'kernel odd(x: bf16[M,K] align 16) -> y: bf16[M,K] align 64 { y = x + 1 }' >odd.fx
+expect 0 "$fxc" check --device emu:1,plain odd.fx -D M=3 -D K=5
 expect 0 "$fxc" check --device emu:1,plain unchecked.fx -k large -D M=300 -D N=800 -D K=300
 says out '^ok: large on the emulator, .* 0 wrong$'
 says out '^ok: the same on integers, \([0-9]*\) elements compared, \1 of them exactly, 0 wrong$'
