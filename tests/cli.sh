@@ -638,6 +638,26 @@ says out '^FAILED g (line 4): y \[0,0\] got nan, want 2; 15 wrong, worst inf of 
 says out '^not checked g (line 5): y 0 elements$'
 says out '^0 ok, 1 failed, 3 not checked$'
 holds test "$(ls "$work/.cache" | grep -c 'cubin$')" -gt 0
+# Memory that holds one of these blocks at a time: those that find none beside others run again alone, and say what they say without others. One finds none at all.
+cat >short.fx <<'FX'
+kernel g(x: f32[M]) -> y: f32[M] { y = x * x + x }
+FX
+for i in 1 2 3 4 5 6 7 8; do echo "test g { M=40000$i init: $i }" >>short.fx; done
+echo 'test g { M=700000 }' >>short.fx
+export FAKE_CUDA_MEMORY=5000000
+expect_stand_in 6 test --jobs=1 short.fx
+says out '^FAILED g (line 2): y \[0\] got nan, want 2; 400001 wrong'
+says out '^FAILED g (line 10): it could not be run$'
+holds test "$(grep -c 'out of memory' err)" = 1
+mv out one.out
+mv err one.err
+for jobs in 2 8; do
+    expect_stand_in 6 test --jobs=$jobs short.fx
+    holds cmp -s one.out out
+    holds cmp -s one.err err
+done
+unset FAKE_CUDA_MEMORY
+rm short.fx one.out one.err
 rm -rf "$work/.cache"
 expect_stand_in 0 bench --no-cache blocks.fx
 holds test ! -e "$work/.cache"

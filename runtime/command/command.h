@@ -137,6 +137,7 @@ struct request { /* of one kernel: the command line's words, and a block's where
     const char *const *ablate_extents;
     int n_ablate_extents;
     struct files_read *reading;     /* takes down what is included; or NULL */
+    bool *ran_short;             /* becomes true where device memory could not be had; or NULL */
     const char *gpu;             /* that it is launched on, by name; NULL: none, or none is known */
     int sm_count;                /* its multiprocessors; 0: likewise */
     const struct limits *most;   /* draw nothing where the launches take more; NULL: whatever they take */

@@ -8,6 +8,13 @@
 
 fx_status gpu_failed(fx_status status, const char *what) { return complain(status, "%s: %s", what, fx_last_error()); }
 
+/* Tells whoever asks: what else is under way may hold the memory. */
+static fx_status allocate(const struct gpu *gpu, size_t n_bytes, void **out) {
+    fx_status status = fx_device_alloc(gpu->job->context, n_bytes, out);
+    if (status != FX_OK && gpu->job->request->ran_short) *gpu->job->request->ran_short = true;
+    return status;
+}
+
 static DLDataType tensor_dtype(enum fx_dtype t) {
     uint8_t code = 2;
     if (t == FX_BF16) code = 4;
@@ -35,7 +42,7 @@ static fx_status open_tensor(const struct gpu *gpu, struct argument *a, DLTensor
      * address of an empty tensor too, of which nothing is read; a spec may promise one. */
     const size_t to = a->param->align ? (size_t)a->param->align : 1;
     const size_t n_bytes = a->n_bytes ? (a->n_bytes + to - 1) / to * to : 256;
-    fx_status status = fx_device_alloc(gpu->job->context, n_bytes, &t->data);
+    fx_status status = allocate(gpu, n_bytes, &t->data);
     if (status == FX_OK && a->param->is_input && a->n_bytes)
         status = fx_device_write(gpu->job->context, t->data, a->data, a->n_bytes);
     t->device = (DLDevice){.device_type = 2};
@@ -56,7 +63,7 @@ static fx_status open_constants(const struct gpu *gpu, struct device_set *set) {
     const int n = gpu->job->kernel->n_params;
     size_t bytes = 0;
     fx_status status = fx_const_bytes(gpu->prepared, set->values, n, &bytes);
-    if (status == FX_OK && bytes) status = fx_device_alloc(gpu->job->context, bytes, &set->constants_memory);
+    if (status == FX_OK && bytes) status = allocate(gpu, bytes, &set->constants_memory);
     if (status == FX_OK && bytes) /* an element that no kernel writes is a NaN */
         status = fx_device_fill(gpu->job->context, set->constants_memory, 0xFF, bytes, gpu->stream);
     if (status == FX_OK)
@@ -109,11 +116,9 @@ static fx_status prepare(struct gpu *gpu) {
 }
 
 static fx_status open_workspace(struct gpu *gpu) {
-    const struct job *job = gpu->job;
     fx_status status = fx_const_workspace_bytes(
-        gpu->set.constants, gpu->set.values, job->kernel->n_params, &gpu->workspace_bytes);
-    if (status == FX_OK && gpu->workspace_bytes)
-        status = fx_device_alloc(job->context, gpu->workspace_bytes, &gpu->workspace);
+        gpu->set.constants, gpu->set.values, gpu->job->kernel->n_params, &gpu->workspace_bytes);
+    if (status == FX_OK && gpu->workspace_bytes) status = allocate(gpu, gpu->workspace_bytes, &gpu->workspace);
     return status == FX_OK ? FX_OK : gpu_failed(status, "cannot allocate the workspace");
 }
 

@@ -1,6 +1,6 @@
 /* The test subcommand, and blocks for bench. Input: specs with test and bench blocks. Output: a line a test: what was
  * compared, and how it came out; with --jobs tests run at once, in threads that share the machine's context, and their
- * lines stand in the order of the blocks. Invariant: a test in which nothing was compared is `not checked` and no
+ * lines stand in the order of the blocks; those that find no memory beside others run again alone. Invariant: a test in which nothing was compared is `not checked` and no
  * success. */
 #include <math.h>
 #include <pthread.h>
@@ -49,6 +49,7 @@ struct tally { /* of the tests so far */
     int n_ok, n_failed, n_unchecked;
     int n_left_out;            /* of more work than --max-flops or --max-bytes */
     int n_jobs;                /* tests that run at once */
+    bool ran_short;            /* of memory, some test */
     struct limits most;
     const char *why_unchecked; /* for the lines of tests that are not */
 };
@@ -164,6 +165,7 @@ static fx_status run_test(struct request *r, const struct machine *machine, void
     int n_failed = tally->n_failed;
     fx_status status = read_device(r->cmd, &device);
     r->most = &tally->most;
+    r->ran_short = &tally->ran_short;
     if (status == FX_OK) status = job_open(r, machine, !strcmp(device, "cpu"), &job);
     if (status != FX_OK) {
         tally->n_failed++;
@@ -187,7 +189,7 @@ struct outcome { /* of a block */
     fx_status status;
     struct tally tally;
     struct words words;
-    bool is_done;
+    bool is_done; /* and neither its words nor its tally will change */
 };
 
 struct crew { /* threads that take the next block until there is none */
@@ -208,24 +210,42 @@ static void write_done(struct crew *c) {
     }
 }
 
+static void run_block(const struct crew *c, int i) {
+    struct outcome *o = &c->outcomes[i];
+    if (!words_begin(&o->words)) o->status = complain(FX_ERR_NOMEM, "out of memory"), o->tally.n_failed++;
+    else {
+        o->status = act_on_block(c->cmd, c->spec, c->blocks[i], c->machine, run_test, &o->tally);
+        if (!words_end()) o->status = complain(FX_ERR_NOMEM, "out of memory"), o->tally.n_failed++;
+    }
+    if (o->status == FX_ERR_NOMEM) o->tally.ran_short = true;
+}
+
 static void *work_off(void *data) {
     struct crew *c = data;
     pthread_mutex_lock(&c->lock);
     while (c->n_begun < c->n_blocks) {
         const int i = c->n_begun++;
-        struct outcome *o = &c->outcomes[i];
         pthread_mutex_unlock(&c->lock);
-        if (!words_begin(&o->words)) o->status = complain(FX_ERR_NOMEM, "out of memory"), o->tally.n_failed++;
-        else {
-            o->status = act_on_block(c->cmd, c->spec, c->blocks[i], c->machine, run_test, &o->tally);
-            if (!words_end()) o->status = complain(FX_ERR_NOMEM, "out of memory"), o->tally.n_failed++;
-        }
+        run_block(c, i);
         pthread_mutex_lock(&c->lock);
-        o->is_done = true;
+        c->outcomes[i].is_done = c->n_blocks == 1 || !c->outcomes[i].tally.ran_short;
         write_done(c);
     }
     pthread_mutex_unlock(&c->lock);
     return NULL;
+}
+
+/* What ran short of memory beside others runs once more, alone. */
+static void run_alone(struct crew *c) {
+    for (int i = 0; i < c->n_blocks; i++) {
+        struct outcome *o = &c->outcomes[i];
+        if (o->is_done) continue;
+        words_release(&o->words);
+        o->tally = (struct tally){.most = o->tally.most, .why_unchecked = o->tally.why_unchecked};
+        run_block(c, i);
+        o->is_done = true;
+        write_done(c);
+    }
 }
 
 /* The caller is one of n_jobs. A thread that cannot be had is done without. */
@@ -242,6 +262,7 @@ static void run_crew(struct crew *c, int n_jobs) {
     }
     work_off(c);
     for (int i = 0; i < n; i++) pthread_join(threads[i], NULL);
+    run_alone(c);
     pthread_mutex_destroy(&c->lock);
 }
 

@@ -13,6 +13,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char calls[LOG_BYTES];
 static size_t calls_len;
 static int n_live;               /* objects handed out */
+static unsigned long long n_taken; /* bytes of them that are memory */
 static void *objects[MAX_OBJECTS]; /* they themselves, as a driver would keep them after an error */
 static char failing[64];         /* the entry point that is to fail, "" for none */
 static int fails_in, fail_code;  /* at its n-th call from now, with this code */
@@ -270,8 +271,28 @@ int cuTensorMapEncodeIm2col(void *map, int dtype, unsigned rank, void *address, 
     *(uint64_t *)map = (uintptr_t)address + 31 * extents[0] + 37 * extents[1] + 41 * strides[0]; /* one map differs from another */
     return 0;
 }
-int cuMemAlloc_v2(uint64_t *address, size_t n) { IN_CONTEXT(" %zu", n); *address = (uintptr_t)hand_out(n); return 0; }
-int cuMemFree_v2(uint64_t address) { IN_CONTEXT("%s", ""); return take_back((void *)(uintptr_t)address); }
+/* Of as many bytes as FAKE_CUDA_MEMORY says, if it says so. */
+int cuMemAlloc_v2(uint64_t *address, size_t n) {
+    const char *most = getenv("FAKE_CUDA_MEMORY");
+    IN_CONTEXT(" %zu", n);
+    pthread_mutex_lock(&lock);
+    const int is_short = most && n_taken + n > strtoull(most, NULL, 10);
+    if (!is_short) n_taken += n;
+    pthread_mutex_unlock(&lock);
+    if (is_short) return 2;
+    size_t *p = hand_out(n + 256); /* its size stands ahead of it */
+    *p = n;
+    *address = (uintptr_t)p + 256;
+    return 0;
+}
+int cuMemFree_v2(uint64_t address) {
+    IN_CONTEXT("%s", "");
+    size_t *p = (size_t *)(uintptr_t)(address - 256);
+    pthread_mutex_lock(&lock);
+    n_taken -= *p;
+    pthread_mutex_unlock(&lock);
+    return take_back(p);
+}
 int cuMemcpyHtoD_v2(uint64_t device, const void *host, size_t n) {
     IN_CONTEXT(" %zu", n);
     memcpy((void *)(uintptr_t)device, host, n);
