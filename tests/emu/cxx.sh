@@ -20,4 +20,4 @@ for option in "$@"; do
 done
 object=$(mktemp) || exit 1
 trap 'rm -f "$object"' EXIT
-"$EMU_CLANG" "$@" -O0 -g0 -c -o "$object" && ld -shared -o /proc/self/fd/3 "$object" "$EMU_LIBGCC"
+"$EMU_CLANG" "$@" -O0 -g0 $fill -c -o "$object" && ld -shared -o /proc/self/fd/3 "$object" "$EMU_LIBGCC"

@@ -43,6 +43,10 @@ test mma_i8 { M=17 K=33 N=65 }
 kernel made(x: f32[M,K], q: i8[K,N], s: f32[N]) -> y: bf16[M,N] with { fuse: require } { y = bf16(x) @ bf16(q * s) }
 test made { M=17 K=72 N=136 }
 test made { M=17 K=33 N=65 }
+kernel made_held(x: f32[M,K], w: bf16[N,K]) -> y: bf16[M,N] with { fuse: require, warps: 12 } { y = bf16(x) @[K] w }
+test made_held { M=66 K=136 N=40 init: integers(-2,2) tol: exact }
+kernel fields_held(x: bf16[M,K], q: u4[N,K] packed(i32, K, lsb), s: bf16[N,G=K/128]) -> y: bf16[M,N] with { fuse: require, warps: 12 } { y = x @[K] bf16((q - 8) * s[N, K//128]) }
+test fields_held { M=8 K=640 N=136 init: integers(-2,2) tol: exact }
 kernel int4(sc: f32[J, G=L/8], zp: u4[J, G=L/8] packed(i32, G, lsb), wq: u4[J, L] packed(i32, L, lsb), y: f32[L,C]) -> z: f32[J,C] with { fuse: require } {
   z = (sc[G: L/8] * (wq - zp[G: L/8])) @[L] y
 }
