@@ -40,6 +40,10 @@ static const struct pass passes[] = {
         NULL},
     {"windows", pass_windows, false, false,
         "after algebra, which brings accesses to the leaves and would see through what is stored, and before dce", NULL},
+    {"batches", pass_batches, false, true,
+        "after access, which brings the factors to the leaves, and windows, which copies factors for tensor maps, and "
+        "before dce",
+        NULL},
     {"taps", pass_taps, false, true,
         "after access, which brings the taps to the leaves, as windows, and before dce", NULL},
     {"share", pass_share, false, false,

@@ -66,6 +66,11 @@ struct graph *pass_scales(const struct graph *g);
  *     ->   %3 = cast %0 to bf16 stored as [B,H,C]; %4 = %3[H: %2] ?? 0; %5 = %1 * %4; %6 = sum[C,U] %5 */
 struct graph *pass_windows(const struct graph *g);
 
+/* Matrix products whose batch label lies contiguous in both factors, over copies that have it outermost.
+ * %2 = %0 * %1; %3 = sum[K] %2   ->   %2 = cast %0 to bf16 stored as [C,I,K]; %3 = cast %1 to bf16 stored as [C,J,K];
+ * %4 = %2 * %3; %5 = sum[K] %4; %6 = cast %5 to bf16 stored as [C,I,J] */
+struct graph *pass_batches(const struct graph *g);
+
 /* Filters read across their taps, copied.
  * %3 = %1[U: 0]; %4 = %0 * %3   ->   %3 = cast %1 to bf16 stored as [U,C]; %4 = %3[U: 0]; %5 = %0 * %4 */
 struct graph *pass_taps(const struct graph *g);

@@ -308,6 +308,10 @@ static struct ir_value *value(struct evaluator *ev, const struct node *n) {
     if (*v) return *v;
     if (ev->p && ev->r->is_copy && n == ev->p->buffers[ev->r->copied].value)
         return *v = from_buffer(ev, n, ev->r->copied);
+    if (ev->p && node_is_stored(n)) { /* its readers take it from memory, the group that writes it computes it */
+        int b = node_buffer(ev->p, n);
+        return *v = is_written_here(ev, b) ? computed(ev, n) : from_buffer(ev, n, b);
+    }
     if (!ev->p || (n->kind != N_REDUCE && n->kind != N_SCAN)) return *v = computed(ev, n);
     int buffer = find_buffer(ev->p, n, n->dtype);
     bool is_read = buffer >= 0 && !is_written_here(ev, buffer);
