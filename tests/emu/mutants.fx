@@ -179,6 +179,12 @@ test chain_phases { M=200 K=64 H=72 N=136 }
 test chain_phases { M=130 K=33 H=67 N=131 }
 kernel cut(x: f32[B=2,T], g: f32[B]) -> z: f32[B,T] { z = softmax[T](x * exp(g)) + g }
 test cut { T=3000 }
+kernel cut_sums(x: f32[B=2,T]) -> s: f32[B] { s = sum[T](x) }
+test cut_sums { T=0 }
+kernel cut_first(x: f32[B=2,T]) -> i: i64[B] { i = argmax[T](x) }
+test cut_first { T=3000 init: ones }
+kernel cut_scan(x: f32[B=2,T]) -> z: f32[B,T] { z = cumsum[T](x) }
+test cut_scan { T=3000 init: integers(-2,2) }
 kernel cut2(x: f32[M,N]) -> z: f32[M,N] { z = softmax[M,N](x) }
 test cut2 { M=30 N=100 }
 kernel band(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f32[S,N] with { fuse: require } {

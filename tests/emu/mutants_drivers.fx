@@ -12,6 +12,7 @@ test by_key { N=95 D=33 Q=600 key.init: integers(-9,610) x.init: integers(-2,2) 
 test by_key { N=256 D=64 Q=32 key.init: integers(0,31) x.init: integers(-2,2) }
 test by_key { N=3000 D=33 Q=600 key.init: integers(0,0) x.init: integers(-2,2) }
 test by_key { N=2048 D=33 Q=600 key.init: integers(-9,610) x.init: integers(-2,2) }
+test by_key { N=2048 D=33 Q=600 key.init: integers(0,40000) x.init: integers(-2,2) }
 kernel by_fixed(key: i32[N=3000], x: f32[N,D=40]) -> y: f32[Q=50,D] { y = sum[N](where(key == idx(Q), x, 0)) }
 test by_fixed { key.init: integers(-1,51) x.init: integers(-2,2) }
 kernel strip(x: f32[B,T]) -> y: f32[B,T] { y = x - 0.5 * (x[T: T-1] ?? 3) + (x[T: T+6] ?? 3) * (x[T: 2*T+5] ?? 0) }
@@ -42,6 +43,7 @@ kernel few_nk(x: bf16[M,K], w: bf16[N,K]) -> y: bf16[M,N] { y = x @[K] w }
 test few_nk { M=4 N=33 K=72 init: integers(-2,2) tol: exact }
 test few_nk { M=11 N=7 K=61 init: integers(-2,2) tol: exact }
 test few_nk { M=8 N=64 K=1024 init: integers(-2,2) tol: exact }
+test few_nk { M=72 N=4 K=72 init: integers(-2,2) tol: exact }
 kernel few_kn(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { y = x @[K] w }
 test few_kn { M=4 N=33 K=72 init: integers(-2,2) tol: exact }
 test few_kn { M=8 N=64 K=1024 init: integers(-2,2) tol: exact }
@@ -58,6 +60,15 @@ test few_made { M=3 N=17 K=45 init: integers(-2,2) tol: exact }
 kernel few_made_kn(x: f32[M,K], g: f32[M], w: i8[K,N]) -> y: f32[M,N] with { fuse: require } { y = (x * g) @ f32(w) }
 test few_made_kn { M=4 N=36 K=72 init: integers(-2,2) tol: exact }
 test few_made_kn { M=3 N=17 K=45 init: integers(-2,2) tol: exact }
+kernel few_made_km(x: f32[K,M], g: f32[M], w: i8[K,N]) -> y: f32[M,N] with { fuse: require } { y = (x * g) @[K] f32(w) }
+test few_made_km { M=3 N=17 K=45 init: integers(-2,2) tol: exact }
+# What is made of zeros behind the last k is infinite.
+kernel few_inverse(x: bf16[M,K], w: f32[N,K]) -> y: f32[M,N] with { fuse: require } { y = x @[K] bf16(1 / w) }
+test few_inverse { M=4 N=33 K=72 init: uniform(1,2) }
+kernel few_inverse_f32(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] with { fuse: require } { y = x @[K] (1 / w) }
+test few_inverse_f32 { M=3 N=17 K=45 init: uniform(1,2) }
+kernel few_f64(x: f64[M,K], w: f64[K,N]) -> y: f64[M,N] { y = x @[K] w }
+test few_f64 { M=3 N=34 K=38 init: integers(-2,2) tol: exact }
 kernel parts_nk(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] with { fuse: require, tile: [128, 128, 64] } { y = x @[K] w }
 test parts_nk { M=130 K=136 N=132 init: integers(-200,200) }
 kernel parts_kn(x: f32[M,K], w: f32[K,N], b: f32[N]) -> y: f32[M,N] with { fuse: require, tile: [128, 64, 64] } { y = relu(x @ w + b) }
@@ -66,9 +77,16 @@ test parts_kn { M=300 K=64 N=196 x.init: outlier(0,4e38) }
 kernel parts_km(x: f32[A,K,M], w: f32[A,N,K]) -> y: f32[M,N] with { fuse: require, tile: [128, 64, 64] } { y = x @[K,A] w }
 test parts_km { A=2 M=72 K=68 N=88 init: integers(-200,200) }
 test parts_km { A=3 M=130 K=192 N=64 init: integers(-20,20) }
+kernel parts_shared(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { fuse: require, tile: [128, 64, 64] } {
+  h = (x @ w){N->(G,C=4)}
+  y = (h - max[C](h)){(G,C)->N}
+}
+test parts_shared { M=72 K=72 N=88 init: integers(-200,200) }
+test parts_shared { M=72 K=72 N=88 x.init: integers(-2,2) w.init: outlier(0,4e38) }
 kernel made_nk(x: f32[M,K], w: bf16[N,K]) -> y: bf16[M,N] with { fuse: require } { y = bf16(x) @[K] w }
 test made_nk { M=70 K=200 N=136 init: integers(-2,2) tol: exact }
 test made_nk { M=64 K=256 N=128 init: integers(-2,2) tol: exact }
+test made_nk { M=264 K=128 N=136 init: integers(-2,2) tol: exact }
 kernel made_kn(x: u8[M,K], s: f32[K], w: f16[K,N], b: f16[N]) -> y: f16[M,N] with { fuse: require } { y = f16(x * s) @ w + b }
 test made_kn { M=70 K=208 N=136 init: integers(0,2) tol: exact }
 kernel made_b(x: bf16[K,M], w: f32[N,K], r: bf16[M,N], b: f32[N]) -> y: bf16[M,N] with { fuse: require } { y = x @[K] bf16(w) + r + b }
