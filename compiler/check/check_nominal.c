@@ -113,19 +113,23 @@ static void guess_head(const struct kernel *k, const struct value *v, bool *is_b
     }
 }
 
-/* Whether a position is a sum of indices and numbers; of digits of a label, as relabels make them, it is none. */
-static bool is_sum_of_indices(const struct value *v) {
-    if (v->kind == V_INDEX || v->kind == V_NUM || v->kind == V_SCALAR) return true;
-    bool is_sum = v->kind == V_OP && (v->op == O_ADD || v->op == O_SUB || v->op == O_MUL);
-    for (int i = 0; is_sum && i < v->n_args; i++) is_sum = is_sum_of_indices(v->args[i]);
+/* By value: whether it is a sum of indices and numbers; of digits of a label, as relabels make them, it is none. */
+static const bool *find_sums_of_indices(struct cx *cx, const struct kernel *k) {
+    bool *is_sum = NEW_ARRAY(&cx->arena, bool, k->n_values + 1);
+    for (int i = 0; i < k->n_values; i++) {
+        const struct value *v = k->values[i];
+        is_sum[i] = v->kind == V_INDEX || v->kind == V_NUM || v->kind == V_SCALAR ||
+                    (v->kind == V_OP && (v->op == O_ADD || v->op == O_SUB || v->op == O_MUL));
+        for (int a = 0; a < v->n_args; a++) is_sum[i] &= is_sum[v->args[a]->id];
+    }
     return is_sum;
 }
 
 /* A label that shares a position with another and is reduced somewhere is a window. */
-static void guess_window(const struct kernel *k, const struct value *access, int64_t *guess) {
+static void guess_window(const struct kernel *k, const struct value *access, const bool *is_sum, int64_t *guess) {
     for (int p = 0; p < access->n_at; p++) {
         const struct value *position = access->args[1 + p];
-        if (position->n_axes < 2 || !is_sum_of_indices(position)) continue;
+        if (position->n_axes < 2 || !is_sum[position->id]) continue;
         for (int i = 0; i < position->n_axes; i++)
             for (int r = 0; r < k->n_values; r++)
                 if (k->values[r]->kind == V_REDUCE && reduces(k->values[r], position->axes[i]))
@@ -135,10 +139,11 @@ static void guess_window(const struct kernel *k, const struct value *access, int
 
 static void guess_all(struct cx *cx, const struct kernel *k, int64_t *guess) {
     bool *is_below = NEW_ARRAY(&cx->arena, bool, k->n_values + 1);
+    const bool *is_sum = find_sums_of_indices(cx, k);
     for (int i = 0; i < k->n_axes; i++) guess[i] = free_extent;
     for (int i = 0; i < k->n_values; i++) {
         const struct value *v = k->values[i];
-        if (v->kind == V_ACCESS) guess_window(k, v, guess);
+        if (v->kind == V_ACCESS) guess_window(k, v, is_sum, guess);
         if (!is_contraction(v)) continue;
         guess_batch(k, v, is_below, guess);
         guess_head(k, v, is_below, guess);

@@ -39,8 +39,8 @@ void emit_chain_exp(struct chain_problem *b, struct scope *p, int k, const char 
 /* Whether exponential n, of 16-bit factors, is shifted by what first contractions do not make: written as online. */
 static bool is_shifted(const struct chain_problem *b, const struct node *n) {
     return node_is_op(n, O_EXP) && node_is_op(n->args[0], O_SUB) && n->dtype == FX_F32 &&
-           b->x->second.b_dtype != FX_F32 && chain_is_of_products(b->r, n->args[0]->args[0]) &&
-           !chain_is_of_products(b->r, n->args[0]->args[1]);
+           b->x->second.b_dtype != FX_F32 && chain_is_of_products(b->w.g, b->r, n->args[0]->args[0]) &&
+           !chain_is_of_products(b->w.g, b->r, n->args[0]->args[1]);
 }
 
 /* Whether n is what such an exponential alone is taken of. */
@@ -107,7 +107,7 @@ bool emit_chain_in_short(
     bool is_exp = is_shifted(b, n);
     const struct node *of = is_exp ? n->args[0] : n;
     if (!is_exp && (!node_is_op(n, O_DIV) || n->dtype != FX_F32 || b->x->second.b_dtype == FX_F32 ||
-                       chain_is_of_products(b->r, n->args[1]) || !chain_has_reciprocal(b->w.g, n->args[1])))
+                       chain_is_of_products(b->w.g, b->r, n->args[1]) || !chain_has_reciprocal(b->w.g, n->args[1])))
         return false;
     if (is_exp && is_scaled(b, over, of->args[0])) return emit_scaled(b, p, n), true;
     const char *x = value_at(&b->w, p, of->args[0]), *y = value_at(&b->w, p, of->args[1]);

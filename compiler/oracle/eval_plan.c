@@ -141,10 +141,13 @@ static bool find_licences(const struct kernel *k, const struct value *sum, struc
     return out[0].unit > 0 || out[1].unit > 0;
 }
 
+enum { MOST_FACTORS = 64 }; /* a square of a square, over and over, has as many as nobody multiplies in one sum */
+
 /* Factors of a term that are f8 tensors, wherever they are read. */
-static int count_f8(const struct kernel *k, const struct value *v) {
+static int count_f8(const struct kernel *k, const struct value *v, int *left) {
     while (v->kind == V_ACCESS || v->kind == V_CAST) v = v->args[0];
-    if (v->kind == V_OP && v->op == O_MUL) return count_f8(k, v->args[0]) + count_f8(k, v->args[1]);
+    if (--*left < 0) return 0;
+    if (v->kind == V_OP && v->op == O_MUL) return count_f8(k, v->args[0], left) + count_f8(k, v->args[1], left);
     return v->kind == V_LOAD && fx_is_f8(k->params[v->param].dtype);
 }
 
@@ -155,8 +158,9 @@ static double rounded_error(const struct kernel *k, const struct value *v) {
 
 /* Whether partial sums of v may keep few bits, as tensor cores that multiply f8 have them. */
 static bool is_short(const struct kernel *k, const struct value *v) {
+    int left = MOST_FACTORS;
     return !kernel_is_ieee(k) && v->kind == V_REDUCE && v->reduction == RED_SUM && v->dtype == FX_F32 &&
-           count_f8(k, v->args[0]) >= 2;
+           count_f8(k, v->args[0], &left) >= 2;
 }
 
 static bool is_narrow_factor(const struct kernel *k, const struct value *v) {

@@ -51,7 +51,8 @@ static bool is_side(const struct contraction *x, const struct node *n, int c) {
 
 /* Whether all that v, of n, has of label c are windows that step along what n reduces, of tensors. */
 static bool is_window(struct narrower *u, const struct node *n, const struct node *v, int c) {
-    if (!node_has_axis(v, c)) return true;
+    if (!node_has_axis(v, c) || u->is_met[v->id]) return true;
+    u->is_met[v->id] = true;
     if (v->kind == N_OP || v->kind == N_CAST) {
         for (int i = 0; i < v->n_args; i++)
             if (!is_window(u, n, v->args[i], c)) return false;
@@ -75,6 +76,7 @@ static struct axis_list taps_of(struct narrower *u, const struct node *n) {
         if (node_has_axis(x.a, axis) && node_has_axis(x.b, axis)) continue;
         const int64_t extent = u->g->kernel->axes[axis].extent;
         if (extent == 1) continue; /* a single element is the reduction itself */
+        for (int k = 0; k < u->g->n_nodes; k++) u->is_met[k] = false;
         if (extent < 1 || extent > MOST_TAPS || (size *= extent) > MOST_TAPS || !is_window(u, n, n->args[0], axis))
             return (struct axis_list){0};
         taps.axes[taps.n++] = axis;

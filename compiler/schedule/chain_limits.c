@@ -84,7 +84,8 @@ static bool is_finite(const struct node *n) {
     return node_is_op(x, O_ABS) && x->args[0] == n->args[1] && node_is_number(n->args[0]->args[1], INFINITY);
 }
 
-static void find_beyond_op(const struct group *r, const struct chain *x, const struct node *n, struct beyond *b) {
+static void find_beyond_op(
+    const struct graph *g, const struct group *r, const struct chain *x, const struct node *n, struct beyond *b) {
     double v[3] = {0};
     bool all = true;
     for (int i = 0; i < n->n_args; i++) {
@@ -105,7 +106,7 @@ static void find_beyond_op(const struct group *r, const struct chain *x, const s
     if (n->op == O_SUB && b->is_known[n->args[0]->id] && v[0] == -INFINITY && is_finite(n->args[1]))
         b->is_known[n->id] = true, b->is[n->id] = -INFINITY;
     if (n->op == O_DIV && b->is_known[n->args[0]->id] && v[0] == 0 && !b->is_known[n->args[1]->id] &&
-        !chain_is_of_products(r, n->args[1])) /* a divisor counts as a number, and not as 0 */
+        !chain_is_of_products(g, r, n->args[1])) /* a divisor counts as a number, and not as 0 */
         b->is_known[n->id] = true, b->is[n->id] = 0;
     for (int side = 0; side < 2 && n->op == O_MUL; side++) {
         int sum = group_sum(r, n->args[side]), other = n->args[1 - side]->id;
@@ -129,7 +130,7 @@ static struct beyond find_beyond(
         if (n == c) b.is_known[i] = true, b.is[i] = says;
         else if (n->kind == N_CONST && (fx_is_float(n->dtype) || n->dtype == FX_BOOL))
             b.is_known[i] = true, b.is[i] = n->num;
-        else if (n->kind == N_OP) find_beyond_op(r, x, n, &b);
+        else if (n->kind == N_OP) find_beyond_op(g, r, x, n, &b);
         for (int k = 0; n->kind == N_OP && k < x->n_deferred; k++) { /* divided, or chosen, at the end */
             int stays = chain_undeferred(x, n);
             if (stays < 0) continue;

@@ -220,10 +220,15 @@ static void place_outer(const struct graph *g, struct chain *x) {
 
 /* ---- what elements are divided and shifted by ---- */
 
-bool chain_is_of_products(const struct group *r, const struct node *n) {
-    if (group_sum(r, n) >= 0) return true;
-    for (int i = 0; i < n->n_args && n->kind != N_REDUCE && n->kind != N_SCAN; i++)
-        if (chain_is_of_products(r, n->args[i])) return true;
+bool chain_is_of_products(const struct graph *g, const struct group *r, const struct node *n) {
+    bool *is_below = NEW_ARRAY(&g->cx->arena, bool, n->id + 1);
+    is_below[n->id] = true;
+    for (int i = n->id; i >= 0; i--) {
+        const struct node *x = g->nodes[i];
+        if (!is_below[i]) continue;
+        if (group_sum(r, x) >= 0) return true;
+        for (int a = 0; a < x->n_args && x->kind != N_REDUCE && x->kind != N_SCAN; a++) is_below[x->args[a]->id] = true;
+    }
     return false;
 }
 

@@ -96,7 +96,7 @@ bool chain_is_online(const struct chain *x, int k, int pass);
  * its place in the intermediate, else -1. */
 int chain_undeferred(const struct chain *x, const struct node *n);
 /* Whether n is computed from a first contraction, element by element. */
-bool chain_is_of_products(const struct group *r, const struct node *n);
+bool chain_is_of_products(const struct graph *g, const struct group *r, const struct node *n);
 /* Whether n is a sum of exponentials of which one is 1, or another number where it is less: if it is not 0, it has a
  * reciprocal. */
 bool chain_has_reciprocal(const struct graph *g, const struct node *n);

@@ -714,6 +714,63 @@ START_TEST(test_generated_compile) {
 }
 END_TEST
 
+/* Values that are computed from themselves twice, over and over: `first`, then `step` of what was before, ~, again and
+ * again, in the place of $. Whoever follows operands and does not know where it was takes twice as long for each step. */
+enum { DOUBLINGS = 34 };
+#define SQUARES "min(~ * ~, ~ + ~)"
+
+static const struct {
+    const char *first, *step, *spec;
+} doubled[] = {
+    {"x", SQUARES, "(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] { $ y = ~ @[K] w }"},
+    {"x", SQUARES, "(x: f32[M,K]) -> y: f32[M,K] { $ y = softmax[K](~ - (cumsum[K](~)[K: K-1] ?? 0)) }"},
+    {"(x[H: H+U-1] ?? 0)", SQUARES, "(d: f32[B,H,C], x: f32[B,H,C]) -> y: f32[C,U=3] { $ y = sum[B,H](d * ~) }"},
+    {"(x @ w)", SQUARES, "(x: f16[M,K], w: f16[K,N], v: f16[N,P]) -> y: f16[M,P] { $ y = ~ @[N] v }"},
+    {"(q @ k)", SQUARES, "(q: f16[M,D], k: f16[N,D], v: f16[N,E]) -> y: f16[M,E] { $ y = softmax[N](~) @ v }"},
+    {"t", SQUARES,
+        "(q: bf16[M,D], k: bf16[N,D], v: bf16[N,E], t: f32[M,N]) -> y: f32[M,E] {\n s = q @ k\n"
+        " $ y = (exp(s - max[N](s)) * 0 / ~) @[N] v }"},
+    {"u", SQUARES,
+        "(x: bf16[M,K], w: bf16[K,N], u: i32[M,N]) -> y: f32[M] {\n z = x @ w\n e = exp(z - row_shift[N](z))\n"
+        " $ y = sum[N](where(~ < 1, e, 0)) }"},
+    {"idx(B)", "(~ + idx(D)) + ~", "(x: f16[T,D], n: i64[B]) -> y: f16[B,D] { $ y = x[T: ~ + n] ?? 0 }"},
+    {"idx(B)", "~ - (~ + idx(D)) + ~",
+        "(x: f32[T,D], w: f32[U=3]) -> y: f32[B=9,D=64] { $ y = sum[U](w * (x[T: ~ + U] ?? 0)) }"},
+    {"idx(S)", "(~ + n) - ~ + ~", "(c: inout f16[B,T,D], k: f16[B,S,D], n: i32[B]) { $ c[T: ~] = k }"},
+    {"m", "~ && (~ || x > 0)", "(x: f32[B,D], m: bool[B,D]) -> y: f32[B,D] { $ y = where(~, x, 0) }"},
+};
+
+/* Adds text with `name` in place of every ~, and `steps` in place of the $. */
+static void put_doubled(struct buf *b, const char *text, const char *name, const char *steps) {
+    for (; *text; text++)
+        if (*text == '~') buf_puts(b, name);
+        else if (*text == '$') buf_puts(b, steps);
+        else buf_printf(b, "%c", *text);
+}
+
+START_TEST(test_doubled) {
+    struct arena a;
+    jmp_buf oom;
+    fx_compilation *c;
+    struct fx_options o = FX_OPTIONS;
+    if (setjmp(oom)) ck_abort_msg("out of memory");
+    arena_init(&a, &oom);
+    struct buf steps, text;
+    buf_init(&steps, &a), buf_init(&text, &a);
+    for (int i = 0; i < DOUBLINGS; i++) {
+        buf_printf(&steps, "v%d = ", i);
+        put_doubled(&steps, doubled[_i].step, i ? arena_printf(&a, "v%d", i - 1) : doubled[_i].first, "");
+        buf_puts(&steps, "\n ");
+    }
+    buf_puts(&text, "kernel f");
+    put_doubled(&text, doubled[_i].spec, arena_printf(&a, "v%d", DOUBLINGS - 1), steps.s);
+    fx_status status = fx_compile(text.s, text.len, "t.fx", &o, &c);
+    ck_assert_msg(status == FX_OK, "%s:\n%s", text.s, fx_messages(c));
+    fx_close(c);
+    arena_release(&a);
+}
+END_TEST
+
 /* The shrinker ends at the smallest spec that still has what is looked for: an output that needs a maximum. */
 static bool has_max(void *user, const struct spec *spec) {
     struct subject *s = subject_open(spec_text(user, spec));
@@ -2054,7 +2111,7 @@ int main(void) {
     if (all == MAP_FAILED) return 1;
     Suite *s = suite_create("passes");
     TCase *graphs = tcase_create("graphs"), *rules = tcase_create("rules"), *written = tcase_create("written"),
-          *generated = tcase_create("generated");
+          *generated = tcase_create("generated"), *doublings = tcase_create("doublings");
     tcase_add_loop_test(graphs, test_error, 0, N_ERRORS);
     tcase_add_loop_test(graphs, test_size, 0, (int)(sizeof sizes / sizeof *sizes));
     tcase_add_test(graphs, test_cse_of_many);
@@ -2080,6 +2137,9 @@ int main(void) {
     tcase_add_loop_test(generated, test_generated_contractions, 0, N_BATCHES);
     tcase_add_test(generated, test_tally);
     tcase_add_loop_test(generated, test_generated_compile, 0, N_BATCHES);
+    tcase_add_loop_test(doublings, test_doubled, 0, (int)(sizeof doubled / sizeof *doubled));
+    tcase_set_timeout(doublings, 60); /* whoever takes twice as long for each step takes hours */
+    suite_add_tcase(s, doublings);
     TCase *const cases[] = {graphs, rules, written, generated};
     for (int i = 0; i < 4; i++) tcase_set_timeout(cases[i], 300), suite_add_tcase(s, cases[i]);
     return run_suite(s);
