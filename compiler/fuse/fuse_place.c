@@ -246,6 +246,24 @@ static bool has_row_places(const struct fuser *f, const struct node *value) {
     return true;
 }
 
+/* Whether tiles of product c hold the runs that partial reduction n is of, whole: each of its labels is all that one
+ * factor of c has and the other lacks. */
+static bool has_runs(const struct graph *g, const struct node *c, const struct node *n) {
+    struct contraction of;
+    struct partial_of x;
+    if (!as_contraction(c, &of) || !as_partial(g, n, &x)) return false;
+    for (int i = 0; i < x.n; i++) {
+        const struct node *own = node_has_axis(of.a, x.label[i]) ? of.a : of.b, *other = own == of.a ? of.b : of.a;
+        if (!node_has_axis(own, x.label[i])) return false;
+        for (int k = 0; k < c->n_axes; k++) {
+            const int axis = c->axes[k];
+            const bool is_own = node_has_axis(own, axis) && !node_has_axis(other, axis);
+            if (is_own != (axis == x.label[i]) && g->kernel->axes[axis].extent != 1) return false;
+        }
+    }
+    return true;
+}
+
 /* Puts a stored value into the kernel that computes it, of which `element` is computed for each element of axes; asks
  * for buffers of the contractions it reads besides. False where the element is not the value itself and no
  * contraction's kernel may compute it. */
@@ -269,7 +287,8 @@ static bool place_element(
         fuse_wait_for(f, below, n);
     }
     struct node *host = f->row.is_row || is_placed ? NULL : find_host(f, element, axes, n_axes, below, n);
-    if (is_partial && (!host || group_of(f, host)->intermediate)) return false; /* a chain's reduces nothing */
+    /* a chain's reduces nothing */
+    if (is_partial && (!host || group_of(f, host)->intermediate || !has_runs(g, host, value))) return false;
     bool *is_near_it = NEW_ARRAY(&g->cx->arena, bool, n + 1);
     for (int i = 0; i < n; i++) is_near_it[i] = is_near(f, below[i]);
     for (int i = 0; i < n; i++) {

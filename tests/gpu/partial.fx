@@ -283,3 +283,6 @@ test counted_runs { M=65 K=24 N=300 P=2 init: integers(-2,2) tol: exact }
 test counted_runs { M=65 K=24 N=300 P=9 init: integers(-2,2) tol: exact }
 kernel fixed_runs[I=64](x: f32[M,K], w: f32[K,N=300], a: f32[P=9,M]) -> y: f32[P] { y = sum[M](sum[I]((x @ w)[N: 64 * P + I] ?? 0) * a) }
 test fixed_runs { M=65 K=24 init: integers(-2,2) tol: exact }
+# runs of one label of several that a product's rows have
+kernel of_several(x: bf16[P,Q,K], w: bf16[K,N], d: f32[P,Q,N]) -> (t: f32[P,N], r: f32[P,Q]) { v = x @ w + d; t = sum[Q](v); r = logsumexp[N](v) }
+test of_several { P=16 Q=2100 K=8 N=128 }

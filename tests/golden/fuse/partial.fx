@@ -44,3 +44,5 @@ kernel variance(x: f16[M=4096,K], w: f16[K,N]) -> (y: f16[M,N], v: f32[N]) {
 }
 kernel about_an_input(x: f16[M,K], w: f16[K,N], c: f32[N]) -> v: f32[N] { h = x @ w; v = sum[M]((h - c) * (h - c)) }
 kernel about_a_cut_run(x: f16[M=100,K], w: f16[K,N]) -> v: f32[N] { h = x @ w; m = max[M](h); v = sum[M]((h - m) * (h - m)) }
+# runs of one label of several of the product's rows are a row program's: rows of a tile are of all of them
+kernel of_several(x: bf16[P=16,Q=2100,K=8], w: bf16[K,N=128], d: f32[P,Q,N]) -> (t: f32[P,N], r: f32[P,Q]) { v = x @ w + d; t = sum[Q](v); r = logsumexp[N](v) }
