@@ -5,8 +5,6 @@
 # With EMU_CLANG, which names a clang, that compiles what is not watched, without optimisation: in two thirds of the time that g++ takes, to code that is slower.
 # clang that only compiles is one process; the linker is called here, as clang that links too starts itself twice. EMU_LIBGCC has what conversions call.
 #
-# With EMU_READY, the socket of a clang that is ready, EMU_ASK asks that one: a fifth of the time that one which starts takes.
-#
 # With EMU_FILL variables that nothing was assigned to hold a pattern: what is computed of them is wrong then, where a stack of zeros would hide it.
 fill=${EMU_FILL:+-ftrivial-auto-var-init=pattern}
 case " $* " in
@@ -20,7 +18,6 @@ for option in "$@"; do
     *) set -- "$@" "$option" ;;
     esac
 done
-[ -z "${EMU_READY:-}" ] || exec "$EMU_ASK" "$EMU_READY" "$EMU_LIBGCC" "$EMU_CLANG" "$@" -O0 -g0 -c -o -
 object=$(mktemp) || exit 1
 trap 'rm -f "$object"' EXIT
 "$EMU_CLANG" "$@" -O0 -g0 $fill -c -o "$object" && ld -shared -o /proc/self/fd/3 "$object" "$EMU_LIBGCC"

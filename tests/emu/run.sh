@@ -37,19 +37,6 @@ run_values() { # ARGUMENTS of test_values
 EMU_CLANG=$(command -v "${CLANG:-clang}") EMU_LIBGCC=$(g++ -print-libgcc-file-name)
 export EMU_CLANG EMU_LIBGCC
 
-# One clang is ready before anything is to be compiled (tests/emu/ready.c); where none can be, each compilation starts its own.
-start_ready() {
-    ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -fPIC -shared -o "$work/ready.so" tests/emu/ready.c -ldl || return
-    ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -o "$work/ask" tests/emu/ask.c || return
-    FX_READY=$work/socket LD_PRELOAD=$work/ready.so "$EMU_CLANG" 2>/dev/null &
-    trap 'kill '$!' 2>/dev/null; rm -rf "$work"' EXIT
-    tries=0
-    while [ ! -S "$work/socket" ] && [ $((tries += 1)) -le 50 ]; do sleep 0.1; done
-    echo 'int one() { return 1; }' | "$work/ask" "$work/socket" "$EMU_LIBGCC" "$EMU_CLANG" -x c++ -fPIC -c -o - - 3>"$work/one.so" 2>/dev/null || return
-    export EMU_ASK="$work/ask" EMU_READY="$work/socket"
-}
-[ -z "$EMU_CLANG" ] || start_ready
-
 # Seeds: the first ones by every variant and in every layout, then 200 of which every access is seen under every order of threads, then the rest as they are chosen.
 if [ -n "${EMU:-}" ]; then
     # shellcheck disable=SC2086
@@ -126,13 +113,8 @@ for folder in examples examples/*/; do
     set -- "${folder%/}"/*.fx
     [ ! -e "$1" ] || add_blocks "${folder%/}" emu:5,plain 2e6 "$@"
 done
-workers=
-for worker in $(seq "$(nproc)"); do
-    work_off &
-    workers="$workers $!"
-done
-# shellcheck disable=SC2086
-wait $workers
+for worker in $(seq "$(nproc)"); do work_off & done
+wait
 number=0
 while [ $number -lt $n_blocks ]; do
     number=$((number + 1))
