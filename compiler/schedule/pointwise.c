@@ -39,16 +39,19 @@ static void decode_place(const struct graph *g, const struct node *n, bool *is_d
     for (int i = 0; i < last; i++) is_decoded[p->axes[i]] = true;
 }
 
-/* The labels of what a store runs over, in the order in which it stores: of positions where their axis stands. */
+/* The labels of what a store runs over, in the order in which it stores: of positions where their axis stands, which may
+ * have a single element. */
 static struct tensor stored_order(const struct graph *g, const struct partition *p, const struct store *s) {
     struct tensor t = tensor_of_store(g, p, s), out = t;
     const struct node *v = s->value;
     if (v->kind != N_PLACE) return t;
+    const struct param *stored = &g->kernel->params[v->param];
     out.n_axes = 0;
-    for (int i = 0; i < t.n_axes; i++) {
-        if (node_has_axis(v, t.axes[i])) out.axes[out.n_axes++] = t.axes[i];
+    for (int i = 0; i < stored->n_axes; i++) {
+        const int own = stored->axes[i];
+        if (node_has_axis(v, own) && tensor_axis(&t, own) >= 0) out.axes[out.n_axes++] = own;
         for (int k = 0; k < v->n_at; k++)
-            for (int a = 0; v->at[k] == t.axes[i] && a < v->args[1 + k]->n_axes; a++) {
+            for (int a = 0; v->at[k] == own && a < v->args[1 + k]->n_axes; a++) {
                 int axis = v->args[1 + k]->axes[a];
                 bool is_there = tensor_axis(&t, axis) >= 0 || tensor_axis(&out, axis) >= 0;
                 if (!is_there && g->kernel->axes[axis].extent != 1) out.axes[out.n_axes++] = axis;
