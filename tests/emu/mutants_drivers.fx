@@ -159,3 +159,17 @@ kernel attn(q: bf16[H,S,D], k: bf16[H,T,D], v: bf16[H,T,E]) -> y: bf16[H,S,E] { 
 kernel attn_bwd = grad(attn, wrt: q, k, v) with { kernels: 2 }
 test attn_bwd { H=1 S=20 T=24 D=16 E=16 }
 test attn_bwd { H=2 S=200 T=136 D=64 E=64 }
+# Sums of columns beside a result that is stored by tensor maps, and nothing stored but what is made of runs.
+kernel columns_too(x: bf16[M,K], w: bf16[N,K], b: f32[N]) -> (y: bf16[M,N], c: f32[N]) {
+  h = x @[K] w + b
+  y = h
+  c = sum[M](h)
+}
+test columns_too { M=200 N=136 K=72 init: integers(-2,2) }
+test columns_too { M=64 N=64 K=64 init: integers(-2,2) }
+kernel runs_held(x: bf16[M,K], w: bf16[N=128,K], g: f32[N]) -> y: f32[M] {
+  v = (x @ w){N->(G=16,C)}
+  y = max[N]((v - sum[C](v)){(G,C)->N} * g)
+}
+test runs_held { M=70 K=24 init: integers(-2,2) tol: exact }
+test runs_held { M=128 K=64 init: integers(-2,2) tol: exact }
