@@ -1,5 +1,5 @@
 /* Functions of chain elements that are used only in shifted exponentials. The relative error of exp(x - c), rounded to
- * 16 bits, is the absolute error of x, however small x is.
+ * 16 bits, is the absolute error of x, however small x is. A stored maximum or sum of a row is not rounded so.
  *
  * In: a chain whose passes are known. Out: whether a function may have only that accuracy. */
 #include <math.h>
@@ -59,5 +59,5 @@ static bool ends_in_exponents(const struct graph *g, const struct chain *x, cons
 
 bool chain_is_loose(const struct graph *g, const struct chain *x, const struct node *n) {
     bool is_16 = x->second.b_dtype == FX_F16 || x->second.b_dtype == FX_BF16;
-    return is_16 && node_is_op(n, O_TANH) && n->dtype == FX_F32 && ends_in_exponents(g, x, n, 1);
+    return is_16 && !x->stores_rows && node_is_op(n, O_TANH) && n->dtype == FX_F32 && ends_in_exponents(g, x, n, 1);
 }

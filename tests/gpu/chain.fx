@@ -126,6 +126,16 @@ kernel epsilon(q: bf16[S,D], k: bf16[T,D], v: bf16[T,D]) -> y: bf16[S,D] with { 
 }
 test epsilon { S=130 T=300 D=64 }
 
+# what is stored of a row is as exact as the cap that its elements have, also where they are small
+kernel capped_rows(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,E]) -> (o: bf16[B,S,E], m: f32[B,S], l: f32[B,S]) with { fuse: require } {
+  s = tanh((q @[D] k) * 0.05) * 6
+  m = max[T](s)
+  l = logsumexp[T](s)
+  o = softmax[T](s) @[T] v
+}
+test capped_rows { B=3 S=64 T=1 D=8 E=64 }
+test capped_rows { B=1 S=20 T=3 D=8 E=8 }
+
 # no softmax at all, and a mask all the same: rows begin and end where what is weighted is 0
 kernel sigmoids(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,D], b: f32, scale: f32) -> (y: bf16[B,H,S,D], r: f32[B,H,S]) with { fuse: require } {
   s = where(idx(T) <= idx(S), (q @ k) * scale + b, -inf)
