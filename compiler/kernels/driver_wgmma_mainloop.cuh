@@ -81,6 +81,7 @@ FX_DEVICE unsigned fx_wgmma_bytes(int left) {
 // fx_wgmma_load: starts copying the boxes of one operand of a tile, SIZE of its m or n, which ends `left` behind the first, and a block of k, of a tile's the one of this number; tail: the map of its last rows
 template <int SIZE, class OPERAND, class CLUSTER = fx_wgmma_single, bool IS_A = true, class PROBLEM>
 FX_DEVICE void fx_wgmma_load(const PROBLEM &p, const fx_tensor_map *map, const fx_tensor_map *tail, unsigned to, unsigned full, int j, int batch, int outer, int mn, int left, int k, int block = 0) {
+  if (fx_is_im2col<OPERAND>(0) && left <= 0) return;  // of a tile that a cluster has too much
 #pragma unroll
   for (int i = 0; i < SIZE / 64; ++i) {
     if constexpr (!fx_is_im2col<OPERAND>(0)) {

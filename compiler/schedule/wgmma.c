@@ -342,6 +342,17 @@ static bool lacks_registers(
            (s->n_loads && held > HELD && instructions > OF_A_FUNCTION);
 }
 
+/* Whether blocks of a cluster would have an operand in common that comes as pixels: each block copies its own. */
+static bool shares_window(const struct gemm_shape *shape, const struct wgmma_tile *e) {
+    bool shares = false;
+    for (int i = 0; i < shape->n_segments; i++) {
+        const struct segment *x = &shape->segments[i];
+        shares |= e->cluster_n > 1 && x->a.window;
+        for (int j = 0; j < x->n_sums; j++) shares |= e->cluster_m > 1 && x->b[j].window;
+    }
+    return shares;
+}
+
 /* As a phase a tile is a block's own, and one that hands on its registers has as many as any other phase. */
 static bool suits_phase(const struct scheduled *s, const struct wgmma_tile *e, int n_sums) {
     enum { MOST_SUMS = 64 }; /* of a thread */
@@ -401,6 +412,7 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
     if (staged && (e->splits_k || s->hands_on)) return;
     if (lacks_registers(g, s, e, n_sums, n_boxes > 0, staged > 0, all->instructions)) return;
     if (!suits_phase(s, e, n_sums) || n_sums < e->least_sums || n_sums > e->most_sums) return;
+    if (shares_window(&s->gemm, e)) return;
     if (!n_boxes && e->chunk / vector > 32) return;
     const bool is_split = s->gemm.is_split, is_tf32 = !is_split && is_f32(&s->gemm);
     if (is_tf32 && !e->rate_tf32) return;

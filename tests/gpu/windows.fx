@@ -66,3 +66,6 @@ kernel chosen(s: f32[A,N]) -> (a: i32[A,N], b: f32[A,M=N], c: i32[A,N], d: f32[A
   d = concat[P](where(0 < s, 1, 0){N->P}, s{N->P})
 }
 test chosen { A=3 N=20 }
+# of so many filters blocks of a cluster stand beside each other; of so few pixels the last one has none
+kernel beside(x: bf16[B,H=6,W=9,C=16], w: bf16[F,U=3,V=3,C]) -> z: f32[B,H,W,F] { z = sum[U,V,C]((x[H: H + U - 1, W: W + V - 1] ?? 0) * w) }
+test beside { B=2 F=256 init: integers(-2,2) tol: exact }
