@@ -42,6 +42,7 @@ struct maker {
     bool has_batch;
     int n_names;        /* given to statements */
     bool has_group, has_parts; /* K is groups; K is two parts */
+    int run;            /* elements of a group of a result */
 };
 
 typedef struct spec_expr *expr;
@@ -513,6 +514,11 @@ static void output(struct maker *g, expr e) {
     s->stmts[s->n_stmts++] = (struct spec_stmt){o->name, e};
 }
 
+/* e over N as groups. */
+static expr in_runs(struct maker *g, expr e) {
+    return relabelled(g, e, 1u << L_N, 1u << L_T | 1u << L_E, arena_printf(g->arena, "{N->(T,E=%d)}", g->run));
+}
+
 /* A reduction of a result, in all the ways there are. */
 static expr reduced(struct maker *g, expr h, int column) {
     static const char *const sums[] = {"sum", "max", "min", "sum"};
@@ -528,7 +534,7 @@ static expr reduced(struct maker *g, expr h, int column) {
         return over(g, "sum", all, e, false);
     case 4:
         if (column == L_N && g->spec->rules[L_N].kind == SPEC_TIMES) {
-            e = relabelled(g, e, c, 1u << L_T | 1u << L_E, "{N->(T,E=4)}");
+            e = in_runs(g, e);
             return over(g, PICK(g, sums), 1u << L_E, e, false);
         }
         return over(g, "max", rows ? rows : c, e, false);
@@ -543,8 +549,8 @@ static expr reduced(struct maker *g, expr h, int column) {
     }
 }
 
-/* All that a spec may do with a result: each element with what its run of 4 has in common, or sums of rows of it and of
- * what is added. */
+/* All that a spec may do with a result: what its runs have in common, alone or with each element, or sums of rows of it
+ * and of what is added. */
 static expr taken_whole(struct maker *g, expr h) {
     static const char *const sums[] = {"sum", "max", "min", "sum"};
     unsigned n = 1u << L_N, parts = 1u << L_T | 1u << L_E;
@@ -552,7 +558,8 @@ static expr taken_whole(struct maker *g, expr h) {
         h = infix(g, h, chance(g, 50) ? " + " : " - ", beside(g, chance(g, 50) ? n : labels_of(h)));
         return over(g, "sum", n, h, false);
     }
-    expr e = named(g, relabelled(g, epilogue(g, h, L_N), n, parts, "{N->(T,E=4)}"));
+    expr e = named(g, in_runs(g, epilogue(g, h, L_N)));
+    if (chance(g, 25)) return over(g, PICK(g, sums), 1u << L_E, e, false);
     for (int times = chance(g, 50) ? 2 : 1; times > 0; times--) {
         expr r = over(
             g, PICK(g, sums), 1u << L_E, chance(g, 50) && e->type == SPEC_FLOAT ? call(g, "abs", e) : e, false);
@@ -600,6 +607,8 @@ static void small_extents(struct maker *g);
 struct spec *spec_generate_contraction(struct arena *a, uint64_t seed) {
     struct maker g = {.arena = a, .random = (seed + 1) * 0xD1B54A32D192ED03u, .spec = NEW(a, struct spec)};
     struct spec *s = g.spec;
+    static const int runs[] = {4, 8, 2, 4, 16, 32, 4, 3};
+    g.run = runs[seed % 8]; /* drawn apart, so that other specs stay what they were */
     s->names = label_names, s->n_labels = N_LABELS, s->is_exact = s->is_contraction = true;
     s->parts[0] = s->parts[1] = -1;
     s->rules[L_B].size = s->rules[L_V].size = SPEC_SHORT;
@@ -607,8 +616,9 @@ struct spec *spec_generate_contraction(struct arena *a, uint64_t seed) {
     choose_arithmetic(&g);
     choose_attributes(&g);
     g.has_batch = chance(&g, 18);
-    if (chance(&g, 20))
-        rule(&g, L_N, SPEC_TIMES, L_T, 0, 4), equation(&g, L_T, "N/4", 1u << L_N); /* before others lean on N */
+    if (chance(&g, 28))
+        rule(&g, L_N, SPEC_TIMES, L_T, 0, g.run), /* before others lean on N */
+            equation(&g, L_T, arena_printf(a, "N/%d", g.run), 1u << L_N);
     s->is_fixed[L_E] = s->is_fixed[L_W] = s->is_fixed[L_Z] = true;
     expr h = result(&g, L_N);
     if (chance(&g, s->rules[L_N].kind == SPEC_TIMES ? 40 : 8)) {
@@ -706,6 +716,6 @@ static void small_extents(struct maker *g) {
     for (int l = 0; l < N_LABELS; l++)
         if (!s->is_fixed[l]) s->extents[l] = s->rules[l].size == SPEC_LONG ? 1 + below(g, 4) : 1 + below(g, 3);
     s->extents[L_Z] = 2;
-    s->extents[L_E] = 4, s->extents[L_W] = s->rules[L_K].n;
+    s->extents[L_E] = g->run, s->extents[L_W] = s->rules[L_K].n;
     follow(s);
 }
