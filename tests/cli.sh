@@ -701,6 +701,16 @@ says out '^ok  none (line 7): '
 says out '^ok  rows (line 8): y worst 0 of 0, 150 elements$'
 says out '^ok  large (line 9): .* of 240000 elements$'
 says out '^3 ok, 0 failed, 2 not checked$'
+# Copies of factors whose batch label lies contiguous are made from a million results on, of which some are compared.
+cat >inside_out.fx <<'FX'
+kernel two(a: bf16[I=64,K=64,C=256], b: bf16[J=64,K,C], c: bf16[J,K,C]) -> (y: bf16[I,J,C], z: bf16[I,J,C] strided) {
+  y = sum[K](a * b)
+  z = sum[K](a * c)
+}
+FX
+expect 0 "$fxc" check --device emu:2,plain inside_out.fx -i 'a=integers(-2,2)' -i 'b=integers(-2,2)' -i 'c=integers(-2,2)'
+says out '^two_2_: wgmma '
+says out '^ok: the same on integers, [0-9]* elements compared, [0-9]* of them exactly, 0 wrong$'
 expect 6 "$fxc" check --device emu:1,plain unchecked.fx -k root -D M=64
 says out '^  y: 64 of 64 elements compared, 0 wrong, 64 NaN; '
 says out '^not checked: all elements of an output are NaN or open'

@@ -398,7 +398,7 @@ test pieces { A=5 K=3 B=24 L=16 D=9 E=16 }
 kernel pieces_turned(a: bf16[A,K,B,L], b: bf16[L,D,K,E]) -> c: f32[E,D,B,A] { c = sum[K,L](a * b) }
 test pieces_turned { A=3 K=5 B=16 L=8 D=3 E=8 init: integers(-3,3) tol: exact }
 
-# The batch label lies contiguous in both factors, which are copied with it outermost.
+# The batch label lies contiguous in both factors, which long sums copy with it outermost.
 kernel triangle(a: bf16[I,K,C], b: bf16[J,K,C]) -> z: bf16[I,J,C] { z = sum[K](a * b) }
 kernel triangle_read(a: bf16[I,K,C], b: bf16[J,K,C]) -> (z: bf16[I,J,C], m: f32[C]) {
   z = sum[K](a * b)
@@ -406,3 +406,5 @@ kernel triangle_read(a: bf16[I,K,C], b: bf16[J,K,C]) -> (z: bf16[I,J,C], m: f32[
 }
 test triangle { I=130 J=70 K=72 C=24 init: integers(-2,2) seed: 1 tol: exact }
 test triangle_read { I=130 J=70 K=72 C=24 init: integers(-2,2) seed: 1 tol: exact }
+test triangle { I=130 J=70 K=344 C=24 init: integers(-2,2) seed: 2 tol: exact } # copied
+test triangle_read { I=130 J=70 K=344 C=24 init: integers(-2,2) seed: 2 tol: exact }
