@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct part { /* of a position: times * idx + rest, NULL standing for 0 */
-    bool is_known, is_none;
+    bool is_known, has_failed;
     int64_t times;
     struct value *rest;
 };
@@ -52,10 +52,10 @@ static struct name label(const struct placing *x, int axis) { return x->c->k->ax
 
 /* ---- positions solved for labels ---- */
 
-static bool take_met_apart(struct placing *x, struct value *v, int axis, int64_t *times, struct value **rest);
+static bool take_apart_once(struct placing *x, struct value *v, int axis, int64_t *times, struct value **rest);
 
-/* As take_apart, of a value that is met for the first time. */
-static bool take_new_apart(struct placing *x, struct value *v, int axis, int64_t *times, struct value **rest) {
+/* take_apart of a value that the memo does not have. */
+static bool take_apart_anew(struct placing *x, struct value *v, int axis, int64_t *times, struct value **rest) {
     int64_t t[2];
     struct value *r[2];
     *times = 0, *rest = v;
@@ -63,14 +63,14 @@ static bool take_new_apart(struct placing *x, struct value *v, int axis, int64_t
     *rest = NULL;
     if (v->kind == V_INDEX) return *times = 1, true;
     if (v->kind == V_CAST && v->to == FX_I64) {
-        if (!take_met_apart(x, v->args[0], axis, times, rest)) return false;
+        if (!take_apart_once(x, v->args[0], axis, times, rest)) return false;
         if (*rest) *rest = check_convert(x->c, *rest, FX_I64, x->e);
         return true;
     }
     bool is_sum = v->kind == V_OP && (v->op == O_ADD || v->op == O_SUB), is_negated = v->kind == V_OP && v->op == O_NEG;
     if (v->kind != V_OP || v->dtype != FX_I64) return false;
     for (int i = 0; i < v->n_args && i < 2; i++)
-        if ((is_sum || is_negated) && !take_met_apart(x, v->args[i], axis, &t[i], &r[i])) return false;
+        if ((is_sum || is_negated) && !take_apart_once(x, v->args[i], axis, &t[i], &r[i])) return false;
     if (is_negated) {
         *times = -t[0];
         *rest = r[0] ? op(x, O_NEG, r[0], NULL) : NULL;
@@ -84,7 +84,7 @@ static bool take_new_apart(struct placing *x, struct value *v, int axis, int64_t
     }
     for (int i = 0; v->op == O_MUL && i < 2; i++) {
         const struct value *factor = v->args[1 - i];
-        if (factor->kind != V_NUM || !take_met_apart(x, v->args[i], axis, &t[0], &r[0])) continue;
+        if (factor->kind != V_NUM || !take_apart_once(x, v->args[i], axis, &t[0], &r[0])) continue;
         if (factor->integer < -(1 << 30) || factor->integer > 1 << 30 || t[0] < -(1 << 30) || t[0] > 1 << 30) continue;
         *times = t[0] * factor->integer;
         *rest = r[0] ? op(x, O_MUL, r[0], v->args[1 - i]) : NULL;
@@ -93,21 +93,21 @@ static bool take_new_apart(struct placing *x, struct value *v, int axis, int64_t
     return false;
 }
 
-/* As take_apart, of a value once, however often it is read. */
-static bool take_met_apart(struct placing *x, struct value *v, int axis, int64_t *times, struct value **rest) {
+/* take_apart with a memo: x->parts. A value that is read twice is taken apart once. */
+static bool take_apart_once(struct placing *x, struct value *v, int axis, int64_t *times, struct value **rest) {
     struct part *p = &x->parts[v->id];
     if (!p->is_known) {
-        p->is_none = !take_new_apart(x, v, axis, &p->times, &p->rest);
+        p->has_failed = !take_apart_anew(x, v, axis, &p->times, &p->rest);
         p->is_known = true;
     }
     *times = p->times, *rest = p->rest;
-    return !p->is_none;
+    return !p->has_failed;
 }
 
 /* Takes v apart as `times` * idx(axis) + rest, NULL standing for 0; false where it is nothing like that. */
 static bool take_apart(struct placing *x, struct value *v, int axis, int64_t *times, struct value **rest) {
     x->parts = NEW_ARRAY(&x->c->cx->arena, struct part, v->id + 1);
-    return take_met_apart(x, v, axis, times, rest);
+    return take_apart_once(x, v, axis, times, rest);
 }
 
 /* v with every label solved so far at its solution; outside of it what v is there does not matter. */

@@ -287,7 +287,7 @@ static bool place_element(
         fuse_wait_for(f, below, n);
     }
     struct node *host = f->row.is_row || is_placed ? NULL : find_host(f, element, axes, n_axes, below, n);
-    /* a chain's reduces nothing */
+    /* The epilogue of a chain reduces nothing. */
     if (is_partial && (!host || group_of(f, host)->intermediate || !has_runs(g, host, value))) return false;
     bool *is_near_it = NEW_ARRAY(&g->cx->arena, bool, n + 1);
     for (int i = 0; i < n; i++) is_near_it[i] = is_near(f, below[i]);

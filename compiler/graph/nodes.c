@@ -182,8 +182,8 @@ static bool is_count_of_run(const struct graph *g, const struct node *n, const s
         const struct node *left = least->args[i], *all = left->args[0], *from = left->args[1];
         if (!is_i64(least->args[1 - i], x->size) || !node_is_op(left, O_SUB) || !node_is_op(from, O_MUL)) continue;
         const bool is_all = all->kind == N_SIZE ? all->axis == x->label[0] : extent >= 0 && is_i64(all, extent);
-        if (is_all && from->args[0]->kind == N_INDEX && from->args[0]->axis == x->run[0] && is_i64(from->args[1], x->size))
-            return true;
+        const struct node *run = from->args[0];
+        if (is_all && run->kind == N_INDEX && run->axis == x->run[0] && is_i64(from->args[1], x->size)) return true;
     }
     return false;
 }

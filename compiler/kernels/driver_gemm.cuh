@@ -504,8 +504,8 @@ struct fx_gemm_partials<ENGINE, PROBLEM, FIRST, REST...> {
   }
 };
 
-// fx_share: every element gets what `combine` makes of those of its run, RUN columns of a row; a thread has V of them, its neighbours those beside: adjacent ones, or as
-// fx_column says, when four threads have all of 64
+// fx_share: every element gets what `combine` makes of those of its run, RUN columns of a row that lie in neighbouring threads
+// A thread has V columns: adjacent ones or, if V is fx_held_columns, those that fx_column names.
 template <int RUN, int V, class T, class COMBINE>
 FX_DEVICE void fx_share(T (&x)[V], COMBINE combine) {
   constexpr int OWN = V == fx_held_columns ? (RUN > 8 ? RUN / 4 : 2) : RUN < V ? RUN : V;  // of a run, in a thread

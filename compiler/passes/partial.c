@@ -131,7 +131,7 @@ static struct node *of_own_run(
 static struct node *with_exponential(struct splitter *s, struct graph *out, const struct node *f, const struct late *x,
     struct node *exponential, struct node **map) {
     struct arena *a = &s->g->cx->arena;
-    struct node **form = NEW_ARRAY(a, struct node *, f->id + 1); /* by node: what it becomes, if that is not its image */
+    struct node **form = NEW_ARRAY(a, struct node *, f->id + 1); /* by node: what it becomes; NULL: its image */
     bool *is_below = NEW_ARRAY(a, bool, f->id + 1);
     is_below[f->id] = true;
     form[x->exponential->id] = exponential;

@@ -82,8 +82,8 @@ static double rate_of(const struct chain_wgmma_tile *e, const struct chain *x) {
     return e->rate * (x->n_limits && e->consumers == 1 && e->bk > 64 ? OF_LIMITS : 1);
 }
 
-/* What the scheduler of limits spills, or who has more than 128 columns, is read once a tile; without a scheduler three
- * consumers spill what they use for each block. */
+/* Bytes of local memory that an entry may use. What the scheduler of limits spills is read once a tile, and so is what
+ * tiles of more than 128 columns spill. Without limits, three consumers would spill what they use for each block. */
 static int most_local(const struct chain_wgmma_tile *e, const struct chain *x) {
     if (x->n_limits) return 192;
     return e->consumers > 2 ? 0 : e->bn > 128 ? 192 : 128;

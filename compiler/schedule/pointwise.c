@@ -39,8 +39,8 @@ static void decode_place(const struct graph *g, const struct node *n, bool *is_d
     for (int i = 0; i < last; i++) is_decoded[p->axes[i]] = true;
 }
 
-/* The labels of what a store runs over, in the order in which it stores: of positions where their axis stands, which may
- * have a single element. */
+/* The labels that a store runs over, in the order in which it stores. The labels of a position stand where its axis
+ * stands, which may have a single element. */
 static struct tensor stored_order(const struct graph *g, const struct partition *p, const struct store *s) {
     struct tensor t = tensor_of_store(g, p, s), out = t;
     const struct node *v = s->value;

@@ -6,7 +6,6 @@
 #include "schedule/traffic.h"
 #include "schedule/wgmma.h"
 
-#include <math.h>
 #include <string.h>
 
 #define SCHEDULE(name, driver, price, phase)                                                \
@@ -326,11 +325,13 @@ static bool contract_holds(struct cx *cx, const struct scheduled_graph *c) {
     return true;
 }
 
-/* Prices are no better than this: every launch more must save as much. */
+/* Prices are no better than this: each further launch must save a hundredth. */
 static const double ABOUT_THE_SAME = 0.99;
 
 static double seconds_and_launches(const struct scheduled_graph *c) {
-    return c->seconds / pow(ABOUT_THE_SAME, launches_each_time(c));
+    double seconds = c->seconds;
+    for (int i = 0; i < launches_each_time(c); i++) seconds /= ABOUT_THE_SAME;
+    return seconds;
 }
 
 /* The number of kernels asked for comes first, then the time. Of two that compare equal the earlier proposal stays. */

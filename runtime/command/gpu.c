@@ -38,10 +38,10 @@ static struct fx_value scalar_value(const struct argument *a) {
 }
 
 static fx_status open_tensor(const struct gpu *gpu, struct argument *a, DLTensor *t) {
-    /* On the emulator a tensor ends where memory ends, at an address as aligned as its size. Variants ask for an aligned
-     * address of an empty tensor too, of which nothing is read; a spec may promise one. */
+    /* On the emulator a tensor ends where memory ends, at an address as aligned as its size. A spec may promise more.
+     * Variants ask for an aligned address of an empty tensor too, of which nothing is read. */
     const size_t to = a->param->align ? (size_t)a->param->align : 1;
-    const size_t n_bytes = a->n_bytes ? (a->n_bytes + to - 1) / to * to : 256;
+    const size_t of_none = to > 256 ? to : 256, n_bytes = a->n_bytes ? (a->n_bytes + to - 1) / to * to : of_none;
     fx_status status = allocate(gpu, n_bytes, &t->data);
     if (status == FX_OK && a->param->is_input && a->n_bytes)
         status = fx_device_write(gpu->job->context, t->data, a->data, a->n_bytes);

@@ -1,6 +1,8 @@
-/* The test subcommand, and blocks for bench. Input: specs with test and bench blocks. Output: a line a test: what was
- * compared, and how it came out; with --jobs tests run at once, in threads that share the machine's context, and their
- * lines stand in the order of the blocks; those that find no memory beside others run again alone. Invariant: a test in which nothing was compared is `not checked` and no
+/* The test subcommand, and blocks for bench.
+ *
+ * In: specs with test and bench blocks. Out: a line a test: what was compared, and how it came out. With --jobs tests
+ * run at once, in threads that share the machine's context; their lines stand in the order of the blocks, and those that
+ * find no memory beside others run again alone. Invariant: a test in which nothing was compared is `not checked` and no
  * success. */
 #include <math.h>
 #include <pthread.h>

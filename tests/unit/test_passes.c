@@ -715,7 +715,7 @@ START_TEST(test_generated_compile) {
 END_TEST
 
 /* Values that are computed from themselves twice, over and over: `first`, then `step` of what was before, ~, again and
- * again, in the place of $. Whoever follows operands and does not know where it was takes twice as long for each step. */
+ * again, in the place of $. A walk over operands without a memo takes twice as long for each step. */
 enum { DOUBLINGS = 34 };
 #define SQUARES "min(~ * ~, ~ + ~)"
 
