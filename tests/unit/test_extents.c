@@ -439,11 +439,14 @@ START_TEST(short_k_leaves_lanes) {
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
         fx_compilation *c = compile(products[i].text, NULL);
         const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
-        int64_t extents[3];
+        int64_t extents[FX_MAX_EXTENTS];
+        char message[256];
         for (int e = 0; e < k->n_extents; e++)
-            extents[e] = k->extents[e].name[0] == 'M'   ? products[i].m
-                         : k->extents[e].name[0] == 'N' ? products[i].n
-                                                        : products[i].k;
+            extents[e] = strcmp(k->extents[e].name, "M") == 0   ? products[i].m
+                         : strcmp(k->extents[e].name, "N") == 0 ? products[i].n
+                         : strcmp(k->extents[e].name, "K") == 0 ? products[i].k
+                                                                : -1;
+        ck_assert_int_eq(fx_solve_extents(k, extents, message, sizeof message), FX_OK);
         struct fx_env env = {.extents = extents, .sm_count = 132};
         const struct fx_launch *l = &k->launches[fx_get_partition(k, fx_choose_partition(k, &env)).first_launch];
         const char *entry = l->variants[fx_choose_variant(l, &env)].entry;
