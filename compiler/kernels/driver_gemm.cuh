@@ -504,7 +504,7 @@ struct fx_gemm_partials<ENGINE, PROBLEM, FIRST, REST...> {
   }
 };
 
-// fx_share: every element gets what `combine` makes of those of its run, RUN columns of a row that lie in neighbouring threads
+// fx_share: every element gets what `combine` makes of its run, RUN columns of a row in neighbouring threads
 // A thread has V columns: adjacent ones or, if V is fx_held_columns, those that fx_column names.
 template <int RUN, int V, class T, class COMBINE>
 FX_DEVICE void fx_share(T (&x)[V], COMBINE combine) {

@@ -226,7 +226,7 @@ struct fx_made_consumer {
       read_context<operand>(p, shared[step], step * 16, k_end);
       if ((step + 1) % POSITIONS == 0) made.next();
     }
-    unsigned a[2][4];  // fragments of two steps, kept over the ends of blocks: a product may still read one while the other is made
+    unsigned a[2][4];  // of two steps, kept over blocks: a product may still read one while the other is made
     int block = 0;
 #pragma unroll 1
     do {  // k is at least 1: the sums have one way to the end

@@ -141,7 +141,7 @@ static bool find_licences(const struct kernel *k, const struct value *sum, struc
     return out[0].unit > 0 || out[1].unit > 0;
 }
 
-enum { MOST_FACTORS = 64 }; /* a square of a square, over and over, has as many as nobody multiplies in one sum */
+enum { MOST_FACTORS = 64 }; /* operands visited at most: squares of squares would double them each time */
 
 /* Factors of a term that are f8 tensors, wherever they are read. */
 static int count_f8(const struct kernel *k, const struct value *v, int *left) {

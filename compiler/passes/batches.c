@@ -1,10 +1,10 @@
 /* Matrix products whose batch label lies contiguous in both factors, over copies that have it outermost.
  *
  * In: a graph. Out: one in which the factors of sum[K](a * b), inputs of 16-bit floats that both end with a label that
- * the sum keeps, are copies: casts with a storage order, the batch first, what is summed last. Without them neighbouring
- * elements belong to different products, and engines read them one by one. An output that ends with the batch is stored
- * in that order too, and then copied. Each copy is a kernel, so sides, k and results must be large. The pass leaves a
- * kernel alone that says how many GPU kernels it wants. */
+ * the sum keeps, are copies: casts with a storage order, the batch first, what is summed last. Without copies
+ * neighbouring elements belong to different products, and engines read them one by one. An output that ends with the
+ * batch is stored in that order too, and then copied. Each copy is a kernel, so sides, k and results must be large. The
+ * pass leaves a kernel alone that says how many GPU kernels it wants. */
 #include "graph/tensor.h"
 #include "passes/build.h"
 #include "passes/passes.h"

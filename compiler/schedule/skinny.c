@@ -159,7 +159,8 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     int words = line_words(w, &r, x->size, chunk) * lines * w->n * (x->size == 2 && !is_aligned && is_k ? 2 : 1),
         made = !w->is_computed ? 0 : make_halves ? 4 * lines : chunk * x->size / 4 * lines;
     const struct axis_list *k_axes = &s->gemm.segments[0].k;
-    /* The lanes of a warp run along k. For an open k below LEAST_K tiles of multiply-adds are faster (measured for f32). */
+    /* The lanes of a warp run along k. For an open k below LEAST_K tiles of multiply-adds are faster. This was measured
+     * for f32. */
     const bool is_lone_k = is_k && !method.uses_mma && x->size == 4 && fx_is_float(x->sum);
     double k = nominal_size(g, k_axes->axes, k_axes->n),
            tiles = nominal_size(g, s->gemm.batch.axes, s->gemm.batch.n) *

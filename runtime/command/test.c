@@ -1,7 +1,7 @@
 /* The test subcommand, and blocks for bench.
  *
  * In: specs with test and bench blocks. Out: a line a test: what was compared, and how it came out. With --jobs tests
- * run at once, in threads that share the machine's context; their lines stand in the order of the blocks, and those that
+ * run at once, in threads that share the machine's context. Their lines stand in the order of the blocks. Those that
  * find no memory beside others run again alone. Invariant: a test in which nothing was compared is `not checked` and no
  * success. */
 #include <math.h>
