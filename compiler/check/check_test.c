@@ -8,13 +8,21 @@
 
 enum { MAX_PLACES = 512 }; /* beyond which equations are not followed: a kernel of so many labels is refused */
 
+struct taken { /* an input or output */
+    const char *name;
+    const struct ast_type *type; /* NULL: no such input */
+};
+
+struct signature { /* of a kernel, or of a gradient: then what follows from the kernel it is of */
+    struct taken *inputs, *outputs;
+    int n_inputs, n_outputs;
+};
+
 struct block_place;
 struct test_block { /* being checked */
     struct checker *c;
     const struct ast_item *item;
-    const struct ast_item *kernel; /* declares what the kernel takes; of a grad the kernel it is taken of */
-    bool is_grad;                  /* the kernel takes a derivative by each output as well: dy for y */
-    const struct ast_ids *saved;   /* ahead of these, outputs that it takes as inputs */
+    struct signature takes;
     struct block_place *places;          /* of labels in the declaration */
     int n_places;
     struct fx_test test;           /* what has been understood so far, but for the lists */
@@ -41,6 +49,63 @@ static const struct ast_item *find_kernel(const struct checker *c, struct name n
     for (const struct ast_item *i = c->file->items; i; i = i->next)
         if ((i->kind == ITEM_KERNEL || i->kind == ITEM_GRAD) && name_eq(i->name, n)) return i;
     return NULL;
+}
+
+static const struct taken *find_taken(const struct taken *all, int n, struct name name) {
+    for (int i = 0; i < n; i++)
+        if (name_is(name, all[i].name)) return &all[i];
+    return NULL;
+}
+
+static void add_declared(struct checker *c, struct signature *s, const struct ast_param *p, bool is_input) {
+    struct taken t = {check_cstr(c, p->name), &p->type};
+    if (is_input) PUSH(&c->cx->arena, s->inputs, s->n_inputs) = t;
+    if (!is_input || p->is_inout) PUSH(&c->cx->arena, s->outputs, s->n_outputs) = t;
+}
+
+/* Names as grad.c gives them. What a gradient is of may be one itself. */
+static void add_adjoint(struct checker *c, struct signature *s, const struct taken *of, bool is_input) {
+    struct arena *a = &c->cx->arena;
+    struct ast_type *type = NEW(a, struct ast_type);
+    struct taken t = {arena_printf(a, "d%s", of->name), type};
+    for (struct name n; n = (struct name){t.name, (uint32_t)strlen(t.name)},
+                        find_taken(s->inputs, s->n_inputs, n) || find_taken(s->outputs, s->n_outputs, n);)
+        t.name = arena_printf(a, "%s_", t.name);
+    *type = *of->type;
+    type->has_axes = true; /* of a scalar a tensor of rank 0 */
+    if (is_input) PUSH(a, s->inputs, s->n_inputs) = t;
+    else PUSH(a, s->outputs, s->n_outputs) = t;
+}
+
+static void differentiate(struct checker *c, struct signature *s, const struct ast_item *grad) {
+    const struct signature of = *s;
+    s->outputs = NULL, s->n_outputs = 0;
+    for (const struct ast_ids *id = grad->saved; id; id = id->next) {
+        const struct taken *o = find_taken(of.outputs, of.n_outputs, id->name);
+        if (o) PUSH(&c->cx->arena, s->inputs, s->n_inputs) = *o;
+    }
+    for (int i = 0; i < of.n_outputs; i++)
+        if (fx_is_float(of.outputs[i].type->dtype)) add_adjoint(c, s, &of.outputs[i], true);
+    for (const struct ast_ids *id = grad->wrt; id; id = id->next) {
+        const struct taken *in = find_taken(of.inputs, of.n_inputs, id->name);
+        if (in) add_adjoint(c, s, in, false);
+    }
+}
+
+/* What item takes and gives. The kernel behind its gradients, or NULL where there is none. */
+static const struct ast_item *find_signature(struct checker *c, const struct ast_item *item, struct signature *s) {
+    struct gradient { const struct ast_item *item; } *gradients = NULL;
+    int n = 0, n_items = 0;
+    for (const struct ast_item *i = c->file->items; i; i = i->next) n_items++;
+    for (; item && item->kind == ITEM_GRAD; item = find_kernel(c, item->grad_of)) {
+        if (n == n_items) return NULL; /* a gradient of itself */
+        PUSH(&c->cx->arena, gradients, n).item = item;
+    }
+    if (!item) return NULL;
+    for (const struct ast_param *p = item->params; p; p = p->next) add_declared(c, s, p, true);
+    for (const struct ast_param *p = item->outs; p; p = p->next) add_declared(c, s, p, false);
+    while (n) differentiate(c, s, gradients[--n].item);
+    return item;
 }
 
 struct block_place { /* where the kernel's declaration names a label */
@@ -91,10 +156,10 @@ static bool bind_name(struct test_block *b, struct name n) {
 }
 
 /* What inputs carry is bound; so is what is written, or what an equation leaves as its one unknown. */
-static void find_places(struct test_block *b) {
-    add_places(b, b->kernel->kernel_axes, false);
-    for (const struct ast_param *p = b->kernel->params; p; p = p->next) add_places(b, p->type.axes, true);
-    for (const struct ast_param *p = b->kernel->outs; p; p = p->next) add_places(b, p->type.axes, b->is_grad);
+static void find_places(struct test_block *b, const struct ast_item *kernel) {
+    add_places(b, kernel->kernel_axes, false);
+    for (int i = 0; i < b->takes.n_inputs; i++) add_places(b, b->takes.inputs[i].type->axes, true);
+    for (const struct ast_param *p = kernel->outs; p; p = p->next) add_places(b, p->type.axes, false);
     for (bool progress = b->n_places <= MAX_PLACES; progress;) {
         progress = false;
         for (int i = 0; i < b->n_places; i++) {
@@ -120,28 +185,9 @@ static struct label find_label(const struct test_block *b, struct name n) {
     return l;
 }
 
-struct taken { /* an input of the kernel */
-    const char *name;
-    const struct ast_type *type; /* NULL: no such input */
-};
-
-/* Input number i in the order of the arguments. */
-static struct taken input_at(const struct test_block *b, int i) {
-    for (const struct ast_param *p = b->kernel->params; p; p = p->next)
-        if (i-- == 0) return (struct taken){check_cstr(b->c, p->name), &p->type};
-    for (const struct ast_ids *id = b->saved; id; id = id->next)
-        for (const struct ast_param *p = b->kernel->outs; p; p = p->next)
-            if (name_eq(p->name, id->name) && i-- == 0) return (struct taken){check_cstr(b->c, p->name), &p->type};
-    for (const struct ast_param *p = b->is_grad ? b->kernel->outs : NULL; p; p = p->next)
-        if (i-- == 0) return (struct taken){arena_printf(&b->c->cx->arena, "d" NAME_FMT, NAME_ARG(p->name)), &p->type};
-    return (struct taken){0};
-}
-
 static struct taken find_input(const struct test_block *b, struct name n) {
-    struct taken t;
-    for (int i = 0; (t = input_at(b, i)).type; i++)
-        if (name_is(n, t.name)) break;
-    return t;
+    const struct taken *t = find_taken(b->takes.inputs, b->takes.n_inputs, n);
+    return t ? *t : (struct taken){0};
 }
 
 /* ---- `=`: what the kernel is given ---- */
@@ -274,10 +320,10 @@ static const char *draw_text(struct test_block *b, const struct ast_entry *e) {
 /* Draws the tensors that have no source of their own; of the kinds whose values are seldom whole, those of floats
  * alone. */
 static void draw_all(struct test_block *b, const struct ast_entry *general) {
-    struct taken t;
     bool is_for_floats = general->value->kind != VAL_NUM && !name_is(general->value->name, "integers") &&
                          !name_is(general->value->name, "ones");
-    for (int i = 0; (t = input_at(b, i)).type; i++) {
+    for (int i = 0; i < b->takes.n_inputs; i++) {
+        struct taken t = b->takes.inputs[i];
         bool has_own = false;
         for (const struct ast_entry *e = b->item->entries; e; e = e->next)
             has_own = has_own || (e->relation != '=' && e->sub.len && name_is(e->name, t.name));
@@ -428,14 +474,13 @@ static void refuse_kernel(struct checker *c, const struct ast_item *item) {
 }
 
 static void check_block(struct checker *c, struct program *p, const struct ast_item *item) {
-    struct test_block b = {.c = c, .item = item, .kernel = find_kernel(c, item->name)};
-    b.is_grad = b.kernel && b.kernel->kind == ITEM_GRAD;
-    if (b.is_grad) b.saved = b.kernel->saved, b.kernel = find_kernel(c, b.kernel->grad_of);
-    if (!b.kernel || b.kernel->kind != ITEM_KERNEL) {
+    struct test_block b = {.c = c, .item = item};
+    const struct ast_item *kernel = find_signature(c, find_kernel(c, item->name), &b.takes);
+    if (!kernel) {
         refuse_kernel(c, item);
         return;
     }
-    find_places(&b);
+    find_places(&b, kernel);
     b.test = (struct fx_test){.kernel = check_cstr(c, item->name),
         .file = c->cx->files[item->span.file].name,
         .line = span_line(c->cx, item->span),

@@ -96,6 +96,43 @@ START_TEST(blocks_of_one_kernel) {
 }
 END_TEST
 
+/* What a gradient takes is named by the rules of grad.c, also where it is of a gradient or of what is written in place;
+ * `init:` is of these inputs. */
+START_TEST(blocks_of_gradients) {
+    static const char text[] =
+        "kernel f(x: f16[M,K], s: f32, e: inout f32[M]) -> (l: f32, at: i64[M], z: f32[M,O=2*M]) {\n"
+        "  at = argmax[K](x)\n  l = sum[M,K](x * x * s) * s\n  e = e * sum[K](x)\n  z = e * l\n}\n"
+        "kernel g = grad(f, wrt: x, s, e, saved: z)\n"
+        "kernel h = grad(g, wrt: x, s, dl, de)\n"
+        "kernel h2 = grad(h, wrt: x, ddx)\n"
+        "test g { M=5 K=7 s=2 init: 1 dl.init: 2 }\n"
+        "test h2 { M=5 O=10 s=2 init: 1 ddx_.init: 2 }\n"
+        "test h { s=2 init: 1 }\n";
+    static const char *const inputs[] = {"s=2 x=1 e=1 z=1 de=1 dz=1 dl=2",
+        "s=2 x=1 e=1 z=1 de=1 dl=1 dz=1 ddx=1 dds=1 dde_=1 dds_=1 dddl=1 ddde=1 ddx_=2",
+        "s=2 x=1 e=1 z=1 de=1 dl=1 dz=1 ddx=1 dds=1 dde_=1"};
+    int n;
+    fx_compilation *c = compile(text, (struct fx_options)FX_OPTIONS);
+    const struct fx_test *t = fx_tests(c, &n);
+    ck_assert_int_eq(n, 3);
+    for (int i = 0; i < n; i++) {
+        const struct fx_kernel *k = fx_find_kernel(fx_get_plan(c), t[i].kernel);
+        int n_inputs = 0;
+        expect_list(t[i].inputs, t[i].n_inputs, inputs[i]);
+        for (int p = 0; p < k->n_params; p++) {
+            bool is_given = false;
+            for (int j = 0; j < t[i].n_inputs; j++)
+                is_given |= strncmp(t[i].inputs[j], k->params[p].name, strlen(k->params[p].name)) == 0 &&
+                            t[i].inputs[j][strlen(k->params[p].name)] == '=';
+            ck_assert_msg(is_given == k->params[p].is_input, "%s of %s", k->params[p].name, k->name);
+            n_inputs += k->params[p].is_input;
+        }
+        ck_assert_int_eq(n_inputs, t[i].n_inputs);
+    }
+    fx_close(c);
+}
+END_TEST
+
 START_TEST(no_blocks_after_errors) {
     int n = 7;
     fx_compilation *c;
@@ -238,6 +275,7 @@ int main(void) {
     TCase *t = tcase_create("blocks");
     tcase_add_test(t, blocks_as_data);
     tcase_add_test(t, blocks_of_one_kernel);
+    tcase_add_test(t, blocks_of_gradients);
     tcase_add_test(t, no_blocks_after_errors);
     tcase_add_test(t, labels_of_equations_alone);
     tcase_add_test(t, defines_compile);
