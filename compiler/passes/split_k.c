@@ -130,10 +130,16 @@ static bool is_plain(const struct graph *g, const struct node *n, int k) {
            !g->kernel->params[n->param].is_strided;
 }
 
+int split_step(int bits) {
+    enum { BLOCK_BITS = 128 * 8 };
+    return bits * SLICE_STEP < BLOCK_BITS ? BLOCK_BITS / bits : SLICE_STEP;
+}
+
 /* The number of slices that keep every multiprocessor busy, of equal length but for the last one. */
 static double wanted_slices(const struct graph *g, const struct node *n, const struct slices *of, double depth) {
     const int64_t wanted = split_most(g, n, of);
-    return wanted > 1 ? up(depth, SLICE_STEP * (int)up(up(depth, (int)wanted), SLICE_STEP)) : 1;
+    const int step = split_step(of->bits);
+    return wanted > 1 ? up(depth, step * (int)up(up(depth, (int)wanted), step)) : 1;
 }
 
 /* Whether rows of a tensor are known to be no multiple of 16 bytes. */
@@ -205,7 +211,7 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
     double best = WORTH * (whole < skinny ? whole : skinny);
     int64_t extent = g->kernel->axes[k].extent;
     /* beside other labels of k a slice may have few elements of this one, but not of those that tensor maps bring */
-    const int step = n->n_reduced > 1 && !by_maps ? OUTER_STEP : SLICE_STEP;
+    const int block = split_step(bits), step = n->n_reduced > 1 && !by_maps ? OUTER_STEP : block;
     const bool is_open = !are_fixed(g, n);
     const bool are_plain = n->n_reduced == 1 && is_plain(g, c.a, k) && is_plain(g, c.b, k);
     /* what is computed has equal slices alone, of one label such as end within a block of k */
@@ -218,7 +224,7 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
     for (int d = 2; d <= m->sms && depth / d >= LEAST_SLICE; d++) {
         bool is_even = extent % d == 0 && extent / d % least == 0;
         if (!is_even && d != uneven && d != even) continue;
-        const double filled = is_even && least == FINE_STEP ? SLICE_STEP * up(up(depth, d), SLICE_STEP) : depth / d;
+        const double filled = is_even && least == FINE_STEP ? block * up(up(depth, d), block) : depth / d;
         double product = product_seconds(m, rows, cols, batches * d, filled, rate, false),
                sliced = skinny_seconds(m, rows, cols, batches * d, depth / d, bits);
         if (odd / fmin(d, most) > product) product = odd / fmin(d, most); /* there are SMs for so many slices */
@@ -229,7 +235,7 @@ static bool find_slices(const struct slicer *s, const struct node *n, struct sli
         out->number = d, out->is_even = is_even || d == even, out->is_open = is_open && !is_even;
         out->most = (int)wanted, out->rate = rate, out->has_clusters = has_clusters;
         out->length = out->is_even ? (int)(nominal_size(g, &k, 1) / d)
-                                   : SLICE_STEP * (int)up(up(depth, d), SLICE_STEP);
+                                   : block * (int)up(up(depth, d), block);
     }
     return is_cut;
 }

@@ -5,7 +5,7 @@
 #include "graph/ir.h"
 
 enum {
-    SLICE_STEP = 64, /* k of a slice is a multiple of it; of OUTER_STEP where k has other labels */
+    SLICE_STEP = 64, /* k of a slice is a multiple of it, see split_step; of OUTER_STEP where k has other labels */
     OUTER_STEP = 16,
     FINE_STEP = 8,   /* of equal slices of factors that are computed */
     LEAST_SLICE = 256, /* k of a slice, all labels together */
@@ -42,6 +42,9 @@ extern const struct split_tile split_tiles[N_TILES];
 #define EXCHANGE_SECONDS 2e-6
 #define ALONE 2.5
 #define ROUND_SECONDS 0.9e-6
+/* What the length of slices is a multiple of, where elements have so many bits as they are multiplied: a block of k of
+ * every engine. wgmma multiplies 128 bytes of k at a time, whatever the slice holds of them. */
+int split_step(int bits);
 /* Rows up to which the skinny driver takes a product, of elements of so many bits. */
 int split_few_rows(int bits);
 /* Tiles of the skinny driver that read as fast as the memory can. */

@@ -253,15 +253,15 @@ int64_t split_most(const struct graph *g, const struct node *n, const struct sli
     return fx_expr_eval(&e, &(struct fx_env){.extents = extents}, &most) ? most : 1;
 }
 
-/* The length of slices of label k, as many as label `most` says or fewer: a multiple of SLICE_STEP. */
+/* The length of slices of label k, as many as label `most` says or fewer: a multiple of split_step. */
 static struct terms length_terms(const struct slice_writer *w, int most) {
     struct terms x = {.a = w->a};
     terms_extent(&x, w->k, w->of->k);
     terms_extent(&x, w->k, most);
     terms_op(&x, FX_T_CDIV);
-    constant_op(&x, SLICE_STEP, FX_T_CDIV);
+    constant_op(&x, split_step(w->of->bits), FX_T_CDIV);
     constant_op(&x, 1, FX_T_MAX);
-    constant_op(&x, SLICE_STEP, FX_T_MUL);
+    constant_op(&x, split_step(w->of->bits), FX_T_MUL);
     return x;
 }
 

@@ -11,6 +11,7 @@
 #include "schedule/im2col.h"
 #include "graph/operand.h"
 #include "schedule/row_program.h"
+#include "schedule/wgmma.h"
 
 static void need_below(struct terms *x, int *n, const struct kernel *k, const int *axes, int n_axes) {
     int from = x->n;
@@ -281,6 +282,17 @@ static struct terms row_needs(
     return x;
 }
 
+/* The k that wgmma multiplies at a time: 64 of the 16-bit parts that f32 may be stored in, 128 bytes of what is narrower.
+ */
+static int block_of_k(const struct segment *e) {
+    int bits = 16;
+    for (int j = -1; j < e->n_sums; j++) {
+        const struct operand *o = j < 0 ? &e->a : &e->b[j];
+        if (o->value && fx_dtype_bits(o->tensor.dtype) < bits) bits = fx_dtype_bits(o->tensor.dtype);
+    }
+    return MAP_ROW_BYTES * 8 / bits;
+}
+
 /* What the mainloop of a segment needs; of a chain's second contraction, whose A is no operand, but for that. */
 static void need_segment(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s,
     const struct config *f, const struct gemm_shape *shape, const struct segment *e) {
@@ -292,6 +304,8 @@ static void need_segment(struct terms *x, int *n, const struct scheduled_graph *
     need_below(x, n, k, all_k, e->k_outer.n + e->k.n);
     const struct cut *cut = segment_cut(e);
     if (cut) need_below(x, n, k, &cut->whole, 1);
+    /* a map of the whole reads on behind the end of a slice, so no block of k crosses it */
+    if (cut && f->takes_maps) need_multiple(x, n, k, e->k.axes, e->k.n, block_of_k(e));
     if (f->takes_maps || f->piece) { /* the first products of a sum begin it; there is something to share out */
         int from = x->n;
         terms_constant(x, 1);

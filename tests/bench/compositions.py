@@ -186,7 +186,7 @@ COMPILED = {"xent", "xent_bwd", "rope", "rmsres", "adaln", "gatedres", "rowq8", 
 
 
 class Compositions(Bench):
-    def draw(self, a, ext, weights):
+    def draw(self, a, ext, weights, below={}):
         if a.name == "t" and a.dtype == "i64":
             return torch.randint(0, ext["V"], a.shape, device="cuda")
         if a.dtype == "bool":
@@ -197,7 +197,7 @@ class Compositions(Bench):
             return torch.rand(a.shape, device="cuda")
         if a.name in ("ids", "s") and a.dtype == "i32":
             return torch.randint(0, ext.get("V", 1024 if a.name == "ids" else 64), a.shape, device="cuda", dtype=torch.int32)
-        return super().draw(a, ext, weights)
+        return super().draw(a, ext, weights, below)
 
 
 def main():

@@ -243,7 +243,7 @@ CASES = dict(
  conv1x1s2=lambda x, k: F.conv2d(x, k[:, :, None, None], stride=2),
  gconvl=lambda x, k: F.conv2d(cl(x.flatten(3, 4)), cl(k.flatten(0, 1)), padding=1, groups=k.shape[0]).permute(0, 2, 3, 1).reshape(x.shape), moegated=mg)
 draw0 = Bench.draw
-def draw(self, a, ext, weights):
+def draw(self, a, ext, weights, below={}):
     if a.name == "ids": return torch.randint(0, ext["V"], a.shape, device="cuda")
     if a.name == "t" and a.dtype == "i64": return torch.randint(0, ext["V"], a.shape, device="cuda")
     if a.name == "t" and a.is_scalar: return 10.0
@@ -254,7 +254,7 @@ def draw(self, a, ext, weights):
     if a.name == "q" and a.dtype == "u8": return torch.randint(0, 256, a.shape, device="cuda", dtype=torch.uint8)
     if a.name in ("g", "beta") and a.dtype == "f32": return -torch.rand(a.shape, device="cuda") if a.name == "g" else torch.rand(a.shape, device="cuda")
     if a.name in ("sa", "sb", "am"): return torch.rand(a.shape, device="cuda") + 0.5
-    return draw0(self, a, ext, weights)
+    return draw0(self, a, ext, weights, below)
 Bench.draw = draw
 NOCOMPILE = {"f8block", "f8blockd"}
 FIRST = "dw7 dw7l dw7f conformer dw1d31 dw3 gconv gconvl mbconv convnext maxpool2 maxpool3 avgpool2 bilinear2 pshuffle punshuffle rope_il tconv2 tconv2_bf swin swin64 conv33_bwd up1d patch mmoe moegated dlrmdot muon muon_ab linattn gptq awq nf4 kvwrite diffattn".split()

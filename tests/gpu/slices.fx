@@ -60,3 +60,22 @@ test even { M=5 init: integers(-1,1) }
 test both { M=20 N=24 K=180 init: integers(-2,2) tol: exact }
 test across { M=20 N=24 K=180 I=64 init: integers(-2,2) tol: exact }
 test within { M=20 N=24 K=180 S=3 init: integers(-2,2) }
+
+# Slices that a spec cuts itself, of any length, the last one shorter: no block of k that is multiplied at a time may cross their ends.
+kernel own(x: bf16[M=64,K=176], w: bf16[N=72,K], h: f32[S=3,I=80]) -> y: f32[S,M,N] {
+  y = sum[I]((x[K: idx(S) * size(I) + idx(I)] ?? 0) * (w[K: idx(S) * size(I) + idx(I)] ?? 0)) + h[I: 0]
+}
+kernel own_bytes(x: i8[M=64,K=176], w: i8[N=72,K], h: i32[S=3,I=80]) -> y: i32[S,M,N] {
+  y = sum[I]((x[K: idx(S) * size(I) + idx(I)] ?? 0) * (w[K: idx(S) * size(I) + idx(I)] ?? 0)) + h[I: 0]
+}
+kernel own_f32(x: f32[M=64,K=176], w: f32[N=72,K], h: f32[S=3,I=80]) -> y: f32[S,M,N] {
+  y = sum[I]((x[K: idx(S) * size(I) + idx(I)] ?? 0) * (w[K: idx(S) * size(I) + idx(I)] ?? 0)) + h[I: 0]
+}
+kernel own_open(x: i8[M,K], w: i8[N,K], h: i32[S,I]) -> y: i32[S,M,N] {
+  y = sum[I]((x[K: idx(S) * size(I) + idx(I)] ?? 0) * (w[K: idx(S) * size(I) + idx(I)] ?? 0)) + (h[I: 0] ?? 0)
+}
+test own { init: integers(-2,2) }
+test own_bytes { init: integers(-2,2) }
+test own_f32 { init: integers(-2,2) }
+test own_open { M=64 K=176 N=72 S=3 I=80 init: integers(-2,2) }
+test own_open { M=64 K=176 N=72 S=2 I=128 init: integers(-2,2) }

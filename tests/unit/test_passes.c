@@ -1685,6 +1685,7 @@ static const struct {
     {"(x: f64[M=8,K=65536], w: f64[K,N=4096]) -> y: f64[M,N] { y = x @ w }", 4},
     {"(x: f64[M=128,K=1024], w: f64[K,N=4096]) -> y: f64[M,N] { y = x @ w }", 4},
     {"(x: i8[M=64,K=65536], w: i8[N=64,K]) -> y: i32[M,N] { y = x @[K] w }", 128},
+    {"(x: i8[M=24,K=9008], w: i8[N=40,K]) -> y: i32[M,N] { y = x @[K] w }", 24}, /* slices of 3 * 128 */
     {"(x: f32[M=64,K=65536], w: f32[K]) -> y: f32[M] { y = x @ w }", 1}, /* no product of matrices */
     {"(q: f16[S=64,D=64], k: f16[T=65536,D], v: f16[T,N=64]) -> o: f16[S,N] { o = softmax[T](q @ k) @ v }", 1},
     {"(x: f32[K=65536,N=512]) -> y: f32[N,P=N] { m = x - mean[K](x); y = m @[K] m{N->P} }", 8},
