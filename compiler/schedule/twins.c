@@ -139,11 +139,11 @@ void twins_join(struct cx *cx, struct scheduled_graph *c, int wanted, double lau
     for (int i = c->n_once; i < c->n_launches; i++)
         for (int j = i + 1; j < c->n_launches && c->launches[i].n == 1 && (!wanted || launches_each_time(c) > wanted);
              j++) {
-            struct scheduled *joined = NEW_ARRAY(&cx->arena, struct scheduled, 2);
             const struct scheduled *a = &c->kernels[c->launches[i].first], *b = &c->kernels[c->launches[j].first];
             if (c->launches[j].n > 1 || !is_plain(a) || !is_plain(b) ||
                 !beside_is_free(c, c->launches[i].first, c->launches[j].first))
                 continue;
+            struct scheduled *joined = NEW_ARRAY(&cx->arena, struct scheduled, 2);
             bool is_wide = a->chain->parts.n_inner > b->chain->parts.n_inner;
             if (!make_twins(cx, c, is_wide ? a : b, is_wide ? b : a, launch_seconds, joined)) continue;
             c->seconds += joined[0].seconds + joined[1].seconds - a->seconds - b->seconds;

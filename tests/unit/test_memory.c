@@ -352,6 +352,21 @@ START_TEST(open_extents_hold_little) {
 }
 END_TEST
 
+static long blocks_of_norms(int n) {
+    static const char *const all[] = {"M=1024", "N=1024"};
+    char text[2048] = "kernel f(x: f32[M,N]) -> y: f32[M,N] {\n  h = x\n";
+    for (int i = 0; i < n; i++) strcat(text, "  h = softmax[N](h)\n  h = softmax[M](h)\n");
+    return blocks_held(strcat(text, "  y = h\n}\n"), all, 2);
+}
+
+/* Launches that cannot be joined take no memory pair by pair: three times as many launches hold little more than
+ * three times as much. */
+START_TEST(launches_hold_little) {
+    const long few = blocks_of_norms(10), many = blocks_of_norms(30);
+    ck_assert_msg(many <= 5 * few, "%ld blocks of 20 launches, %ld of 60", few, many);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("memory");
     TCase *tests = tcase_create("memory");
@@ -359,6 +374,7 @@ int main(void) {
     tcase_add_loop_test(tests, every_allocation_fails, 0, 2 * N_SCENARIOS);
     tcase_add_test(tests, texts_without_memory);
     tcase_add_test(tests, open_extents_hold_little);
+    tcase_add_test(tests, launches_hold_little);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }
