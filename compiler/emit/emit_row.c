@@ -20,15 +20,16 @@ static const char *scan_type(struct arena *a, const struct node *n) {
 
 /* ---- types ---- */
 
-static void emit_held(
-    struct rows *b, const char *type, const char *what, const struct tensor *list, int n, bool has_kept) {
+static void emit_held(struct rows *b, const char *type, const char *what, const struct tensor *list,
+    struct node *const *at, int n, bool has_kept) {
     if (!n && !(has_kept && b->x->n_kept)) {
         buf_line(b->w.out, "  template <int V> using %s = fx_nothing;  // %s", type, what);
         return;
     }
     buf_line(b->w.out, "  template <int V> struct %s {  // %s", type, what);
     for (int i = 0; i < n; i++)
-        buf_line(b->w.out, "    fx_held<%s, V> %s;", emit_ctype(list[i].dtype), name_of(b, &list[i]));
+        buf_line(b->w.out, "    fx_held<%s, V> %s;%s", emit_ctype(list[i].dtype), rows_held_name(b, &list[i], at[i]),
+            at[i] ? value_comment(b->w.g, at[i]) : "");
     for (int i = 0; has_kept && i < b->x->n_kept; i++)
         buf_line(b->w.out, "    %s %s[V];", value_ctype(b->x->kept[i]->dtype), member(b, b->x->kept[i]));
     buf_line(b->w.out, "  };");
@@ -89,21 +90,37 @@ static void emit_scans_type(struct rows *b) {
 
 /* ---- reading ---- */
 
-static bool is_of_rows(const struct rows *b, const struct tensor *t) {
-    for (int i = 0; i < t->n_axes; i++)
-        if (axes_have(b->x->rows.axes, b->x->rows.n, t->axes[i])) return true;
+static bool is_of_rows(const struct rows *b, const struct tensor *t, const struct node *at) {
+    const int *axes = at ? at->axes : t->axes, n = at ? at->n_axes : t->n_axes;
+    for (int i = 0; i < n; i++)
+        if (axes_have(b->x->rows.axes, b->x->rows.n, axes[i])) return true;
     return false;
 }
 
+/* Reads what access `at` finds of t, V elements from the column on; outside all of them are 0. */
+static void emit_gather(
+    struct rows *b, struct scope *p, const char *var, const struct tensor *t, struct node *at) {
+    const char *inside, *place = arena_printf(arena(b), "%s.%s", var, rows_held_name(b, t, at));
+    struct scope *inner = value_open_access(&b->w, p, at, &inside);
+    if (inside) value_line(&b->w, "%s = {};", place);
+    value_line(&b->w, "%sfx_hold(%s, %s + %s);", inside ? arena_printf(arena(b), "if (%s) ", inside) : "", place,
+        name_of(b, t), address_offset(&b->w, inner, t));
+}
+
 static void emit_fetch(struct rows *b, const char *name, const char *type, const char *var, const struct tensor *list,
-    int n, bool has_kept, bool is_again) {
+    struct node *const *at, int n, bool has_kept, bool is_again) {
     if (!n && !(has_kept && b->x->n_kept)) return;
     value_open_function(
         &b->w, "  template <int V> FX_DEVICE void %s(%s<V> &%s, index row, index col) const", name, type, var);
-    for (int i = 0; i < n; i++)
-        if (!is_again || is_of_rows(b, &list[i]))
+    struct scope *p = rows_at_row(b, -1, "row", ""); /* of a row nothing is known yet */
+    rows_bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, "col");
+    for (int i = 0; i < n; i++) {
+        if (is_again && !is_of_rows(b, &list[i], at[i])) continue;
+        if (at[i]) emit_gather(b, p, var, &list[i], at[i]);
+        else
             buf_line(b->w.out, "    fx_hold(%s.%s, %s);", var, name_of(b, &list[i]),
                 rows_element(b, &list[i], "row", "col"));
+    }
     value_close_function(&b->w);
 }
 
@@ -336,15 +353,15 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
             "  FX_DEVICE unsigned *partial(int pass, index row, int part) const { return %s + (%s) * %d; }",
             l->buffer_names[c->partition->n_buffers + l->kernel->partial], where, b.x->part_words);
     }
-    emit_held(&b, "frag", "what V adjacent elements hold for the passes", b.x->held, b.x->n_held, true);
-    emit_held(&b, "tail", "what the last pass alone reads of them", b.x->tail, b.x->n_tail, false);
+    emit_held(&b, "frag", "what V adjacent elements hold for the passes", b.x->held, b.x->held_at, b.x->n_held, true);
+    emit_held(&b, "tail", "what the last pass alone reads of them", b.x->tail, b.x->tail_at, b.x->n_tail, false);
     emit_results_type(&b);
     emit_scans_type(&b);
     if (b.x->run) rows_emit_sides_type(&b);
     for (int pass = 0; pass < b.x->n_passes; pass++) emit_sums_type(&b, pass);
-    emit_fetch(&b, "fetch", "frag", "f", b.x->held, b.x->n_held, true, false);
-    if (b.x->run) emit_fetch(&b, "fetch_again", "frag", "f", b.x->held, b.x->n_held, true, true);
-    emit_fetch(&b, "fetch_tail", "tail", "t", b.x->tail, b.x->n_tail, false, false);
+    emit_fetch(&b, "fetch", "frag", "f", b.x->held, b.x->held_at, b.x->n_held, true, false);
+    if (b.x->run) emit_fetch(&b, "fetch_again", "frag", "f", b.x->held, b.x->held_at, b.x->n_held, true, true);
+    emit_fetch(&b, "fetch_tail", "tail", "t", b.x->tail, b.x->tail_at, b.x->n_tail, false, false);
     for (int pass = 0; pass <= b.x->n_passes; pass++) emit_prepare(&b, pass);
     for (int pass = 0; pass < b.x->n_passes; pass++) {
         emit_identity(&b, pass);

@@ -21,6 +21,8 @@ static inline const char *name_of(const struct rows *b, const struct tensor *t) 
 static inline const char *member(struct rows *b, const struct node *n) { return emit_member(b->w.names, n); }
 
 /* ---- emit_row_value.c ---- */
+/* What the place of tensor t in a vector is called, which access `at` reads, or nothing does at positions. */
+const char *rows_held_name(struct rows *b, const struct tensor *t, const struct node *at);
 /* What names a value that need not be computed. */
 const char *rows_available(struct values *w, const struct scope *p, const struct node *n);
 /* The element of t at a row and a column. */

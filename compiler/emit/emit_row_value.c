@@ -35,16 +35,21 @@ const char *rows_available(struct values *w, const struct scope *p, const struct
     return value_element(w, p, name_of(b, &t), &t);
 }
 
-/* Names what `list`, kept in `frag`, holds of loaded nodes. */
-static void give_held(struct rows *b, struct scope *p, const struct tensor *list, int n_list, const char *frag) {
+const char *rows_held_name(struct rows *b, const struct tensor *t, const struct node *at) {
+    return at ? member(b, at) : name_of(b, t);
+}
+
+/* Names what `list`, kept in `frag`, holds of loaded nodes, and of accesses. */
+static void give_held(
+    struct rows *b, struct scope *p, const struct tensor *list, struct node *const *at, int n_list, const char *frag) {
     for (int i = 0; i < b->w.g->n_nodes; i++) {
         const struct node *n = b->w.g->nodes[i];
         struct tensor t;
-        if (!b->x->is_in_space[i] || !node_is_loaded(b->w.g, b->c->partition, b->r, n, &t)) continue;
+        const bool is_loaded = b->x->is_in_space[i] && node_is_loaded(b->w.g, b->c->partition, b->r, n, &t);
         for (int k = 0; k < n_list; k++)
-            if (list[k].param == t.param && list[k].buffer == t.buffer)
-                p->text[i] = value_of_element(
-                    &b->w, t.dtype, arena_printf(arena(b), "%s.%s.get(v)", frag, name_of(b, &t)));
+            if (at[k] ? at[k] == n : is_loaded && list[k].param == t.param && list[k].buffer == t.buffer)
+                p->text[i] = value_of_element(&b->w, list[k].dtype,
+                    arena_printf(arena(b), "%s.%s.get(v)", frag, rows_held_name(b, &list[k], at[k])));
     }
 }
 
@@ -63,12 +68,12 @@ struct scope *rows_at_element(
     struct rows *b, int pass, const char *row, const char *col, const char *results, bool has_tail) {
     struct scope *p = rows_at_row(b, pass, row, results);
     rows_bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, col);
-    give_held(b, p, b->x->held, b->x->n_held, "f");
+    give_held(b, p, b->x->held, b->x->held_at, b->x->n_held, "f");
     for (int i = 0; i < b->x->n_known; i++)
         if (b->x->divides[b->x->known[i]->id])
             b->w.divisor[b->x->known[i]->id] =
                 arena_printf(arena(b), "%s.%sdivisor_", results, member(b, b->x->known[i]));
-    if (has_tail) give_held(b, p, b->x->tail, b->x->n_tail, "t");
+    if (has_tail) give_held(b, p, b->x->tail, b->x->tail_at, b->x->n_tail, "t");
     for (int i = 0; i < b->x->n_scans; i++)
         p->text[b->x->scans[i]->id] = arena_printf(arena(b),
             b->x->scans[i]->reduction == RED_RECUR ? "s.%s[v].b" : "s.%s[v]", member(b, b->x->scans[i]));

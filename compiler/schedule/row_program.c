@@ -4,6 +4,8 @@
  * which most is read; for every node the number of passes over the row before it; the values that are computed once per
  * row; the tensors that a pass holds in registers. Invariant: the operands of a node are available where it is
  * computed: at its level, as an element, a row's value, or a result of scans in the same pass. */
+#include <math.h>
+
 #include "schedule/row_program.h"
 
 #include "graph/shift.h"
@@ -25,10 +27,12 @@ bool row_stores_vectors(const struct graph *g, const struct partition *p, const 
 
 enum { MAX_BESIDE = 64 }; /* elements of a row */
 
-/* The label of rows along which elements read at positions lie adjacent, where they take more than `bytes`; else -1. */
-static int gathered_along(const struct graph *g, const struct partition *p, const struct group *r, double bytes) {
+/* The access of which most is read, where that is more than `bytes`, of those along whose last label elements lie
+ * adjacent at positions that they share, and the tensor it reads; else NULL. */
+static const struct node *most_gathered(const struct graph *g, const struct partition *p, const struct group *r,
+    double bytes, struct tensor *of) {
     bool *is_read = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    int along = -1;
+    const struct node *most = NULL;
     for (int s = 0; s < r->n_steps; s++) is_read[r->steps[s]->id] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
@@ -38,13 +42,33 @@ static int gathered_along(const struct graph *g, const struct partition *p, cons
         if (n->kind != N_ACCESS || !node_is_loaded(g, p, r, n->args[0], &t) || !t.n_axes || t.is_strided) continue;
         int last = t.axes[t.n_axes - 1];
         double read = nominal_size(g, n->axes, n->n_axes) * tensor_bits(&t) / 8;
-        if (read <= bytes || axes_have(n->at, n->n_at, last) || !axes_have(r->axes, r->n_axes, last)) continue;
-        along = last, bytes = read;
+        bool is_shared = !axes_have(n->at, n->n_at, last);
+        for (int k = 1; k <= n->n_at && axes_have(r->reduced, r->n_reduced, last); k++)
+            is_shared &= !node_has_axis(n->args[k], last);
+        if (read <= bytes || !is_shared || !node_has_axis(n, last)) continue;
+        most = n, *of = t, bytes = read;
     }
-    return along;
+    return most;
 }
 
 static int last_label(const struct tensor *t) { return t->axes[t->n_axes - 1]; }
+
+/* What access n makes of t, as if it lay so: other labels that are reduced, those of rows, then those along which its
+ * elements are adjacent. */
+static struct tensor gathered_tensor(const struct group *r, const struct node *n, const struct tensor *t) {
+    struct tensor out = {.param = -1, .buffer = -1, .dtype = t->dtype};
+    int first = t->n_axes;
+    while (first > 0 && !axes_have(n->at, n->n_at, t->axes[first - 1]) &&
+           axes_have(r->reduced, r->n_reduced, t->axes[first - 1]))
+        first--;
+    for (int of_rows = 0; of_rows < 2; of_rows++)
+        for (int i = 0; i < n->n_axes; i++)
+            if (axes_have(r->axes, r->n_axes, n->axes[i]) == of_rows &&
+                !axes_have(t->axes + first, t->n_axes - first, n->axes[i]))
+                out.axes[out.n_axes++] = n->axes[i];
+    for (int i = first; i < t->n_axes; i++) out.axes[out.n_axes++] = t->axes[i];
+    return out;
+}
 
 /* Whether threads that have neighbours along the last label of u read whole pieces of u, where those along that of t
  * read them far from each other, and all of them the same of t: scores a[B,I] to which u[I,J] is added, over I. */
@@ -56,7 +80,7 @@ static bool is_better_along(const struct group *r, const struct tensor *u, const
 
 /* The tensor of which most is read, among those whose labels are the space's, of those that end in a reduced label if
  * `along`, unless another is better along its own; where more is gathered along a label of rows, what is stored along
- * it; else what is stored over most labels. */
+ * it, and along a reduced one, what is gathered; else what is stored over most labels. */
 static struct tensor main_tensor(
     const struct graph *g, const struct partition *p, const struct group *r, bool along) {
     struct tensor *loads = NEW_ARRAY(&g->cx->arena, struct tensor, g->n_nodes + 1), best = {.param = -1, .buffer = -1};
@@ -81,10 +105,13 @@ static struct tensor main_tensor(
             best = loads[i];
             break; /* that of another one again would turn in a circle */
         }
-    int gathered = along ? -1 : gathered_along(g, p, r, most);
-    for (int s = 0; gathered >= 0 && s < r->n_stores; s++) {
+    struct tensor source;
+    const struct node *gathered = along ? NULL : most_gathered(g, p, r, most, &source);
+    if (gathered && axes_have(r->reduced, r->n_reduced, last_label(&source)))
+        return gathered_tensor(r, gathered, &source);
+    for (int s = 0; gathered && s < r->n_stores; s++) {
         struct tensor t = tensor_of_store(g, p, &r->stores[s]);
-        if (t.n_axes && t.axes[t.n_axes - 1] == gathered) return t;
+        if (t.n_axes && last_label(&t) == last_label(&source)) return t;
     }
     for (int s = 0; most < 0 && s < r->n_stores; s++) {
         struct tensor t = tensor_of_store(g, p, &r->stores[s]);
@@ -130,6 +157,7 @@ static void choose_labels(
     int first = t.n_axes, least = t.is_strided && t.n_axes ? t.n_axes - 1 : 0; /* strided labels do not merge */
     while (first > least && axes_have(l->axes, l->n, t.axes[first - 1])) first--;
     for (int i = first; i < t.n_axes; i++) x->along.axes[x->along.n++] = t.axes[i];
+    if (t.param < 0 && t.buffer < 0) return; /* of what is gathered any row may lie behind one */
     if (x->is_along_rows || first < 1 || x->rows.n < 1 || x->rows.axes[x->rows.n - 1] != t.axes[first - 1]) return;
     int64_t size = 1;
     for (int i = 0; i < x->along.n; i++) {
@@ -139,6 +167,54 @@ static void choose_labels(
     x->beside = size > 0 ? (int)size : 0;
 }
 
+/* ---- what is read at positions ---- */
+
+/* Whether n has no labels but those of rows and columns. */
+static bool is_in_space(const struct group *r, const struct node *n) {
+    for (int a = 0; a < n->n_axes; a++)
+        if (!axes_have(r->axes, r->n_axes, n->axes[a]) && !axes_have(r->reduced, r->n_reduced, n->axes[a])) return false;
+    return true;
+}
+
+/* Whether n may be computed wherever a row and a column are known, of what lies in memory alone. */
+static bool is_position(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct row_program *x, const struct node *n, int depth) {
+    enum { DEEP = 12 };
+    struct tensor t;
+    if (node_has_any(n, x->along.axes, x->along.n) || !is_in_space(r, n) || depth > DEEP) return false;
+    if (node_is_loaded(g, p, r, n, &t)) return true;
+    const bool is_open = n->kind == N_OP || n->kind == N_CAST || n->kind == N_ACCESS;
+    if (!is_open) return n->kind == N_CONST || n->kind == N_SCALAR || n->kind == N_SIZE || n->kind == N_INDEX;
+    if (n->kind == N_ACCESS && !node_is_loaded(g, p, r, n->args[0], &t)) return false;
+    for (int a = n->kind == N_ACCESS; a < n->n_args; a++)
+        if (!is_position(g, p, r, x, n->args[a], depth + 1)) return false;
+    return true;
+}
+
+/* Marks the accesses whose adjacent elements lie along the vectors, at positions that they share; what stands for those
+ * outside is 0, as all of its bits are. */
+static void find_gathered(
+    const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x) {
+    for (int i = 0; i < g->n_nodes && x->along.n && !x->is_along_rows; i++) {
+        const struct node *n = g->nodes[i];
+        struct tensor t;
+        if (n->kind != N_ACCESS || node_is_loaded(g, p, r, n, &t) || !node_is_loaded(g, p, r, n->args[0], &t) ||
+            t.is_strided || t.is_split || !lies_along(x, &t) || !is_in_space(r, n))
+            continue;
+        bool fits = !n->has_fill || (node_is_number(n->args[1 + n->n_at], 0) && !signbit(n->args[1 + n->n_at]->num));
+        for (int k = 0; k < n->n_at; k++)
+            fits &= find_label(&x->along, n->at[k]) < 0 && is_position(g, p, r, x, n->args[1 + k], 0);
+        x->is_gathered[i] = fits;
+    }
+}
+
+/* The tensor that a vector holds of node n, and the access that reads it, or NULL. */
+static bool is_held(const struct graph *g, const struct partition *p, const struct group *r,
+    const struct row_program *x, struct node *n, struct tensor *t, struct node **at) {
+    *at = x->is_gathered[n->id] ? n : NULL;
+    return node_is_loaded(g, p, r, *at ? n->args[0] : n, t) && lies_along(x, t);
+}
+
 /* ---- levels ---- */
 
 static void find_levels(
@@ -146,12 +222,8 @@ static void find_levels(
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         struct tensor t;
-        x->is_in_space[i] = true;
-        for (int a = 0; a < n->n_axes; a++) {
-            bool is_col = axes_have(r->reduced, r->n_reduced, n->axes[a]);
-            x->is_element[i] |= is_col;
-            x->is_in_space[i] &= is_col || axes_have(r->axes, r->n_axes, n->axes[a]);
-        }
+        x->is_in_space[i] = is_in_space(r, n);
+        x->is_element[i] = node_has_any(n, r->reduced, r->n_reduced);
         if (node_is_loaded(g, p, r, n, &t)) continue;
         for (int a = 0; a < n->n_args; a++)
             if (x->level[n->args[a]->id] > x->level[i]) x->level[i] = x->level[n->args[a]->id];
@@ -179,7 +251,7 @@ static void mark_pass(const struct graph *g, const struct partition *p, const st
         if (row_stores_elements(g, p, r, &r->stores[s])) needed[store_element(g, r, &r->stores[s])->id] = true;
     for (int i = g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = g->nodes[i];
-        if (!needed[i] || is_of_row(r, n) || node_is_loaded(g, p, r, n, &t))
+        if (!needed[i] || is_of_row(r, n) || x->is_gathered[i] || node_is_loaded(g, p, r, n, &t))
             continue; /* a row's value comes from before the pass */
         if (n->kind == N_SCAN && !(has_terms && is_row_step(r, n)))
             continue; /* else a loop of the thread, which reads other elements */
@@ -337,19 +409,31 @@ int row_read_passes(const struct row_program *x) {
 
 /* ---- what stays in registers ---- */
 
+struct held { /* what vectors hold: of each tensor the access that reads it, or NULL */
+    struct tensor *tensors;
+    struct node **at;
+    int n;
+};
+
+static bool holds(const struct held *l, const struct tensor *t, const struct node *at) {
+    for (int k = 0; k < l->n; k++)
+        if (l->at[k] == at && (at || (l->tensors[k].param == t->param && l->tensors[k].buffer == t->buffer)))
+            return true;
+    return false;
+}
+
 static void add_tensors(const struct graph *g, const struct partition *p, const struct group *r,
-    const struct row_program *x, const bool *needed, struct tensor *list, int *n_list, const struct tensor *but,
-    int n_but) {
+    const struct row_program *x, const bool *needed, struct held *list, const struct held *but) {
     for (int i = 0; i < g->n_nodes; i++) {
         struct tensor t;
-        bool is_known = false;
-        if (!needed[i] || !x->is_element[i] || !node_is_loaded(g, p, r, g->nodes[i], &t) || !lies_along(x, &t))
-            continue;
-        for (int a = 0; a < t.n_axes; a++)
+        struct node *at;
+        if (!needed[i] || !x->is_element[i] || !is_held(g, p, r, x, g->nodes[i], &t, &at)) continue;
+        bool is_known = holds(list, &t, at) || (but && holds(but, &t, at));
+        for (int a = 0; a < t.n_axes && !at; a++)
             is_known |= !axes_have(r->axes, r->n_axes, t.axes[a]) && !axes_have(r->reduced, r->n_reduced, t.axes[a]);
-        for (int k = 0; k < *n_list; k++) is_known |= list[k].param == t.param && list[k].buffer == t.buffer;
-        for (int k = 0; k < n_but; k++) is_known |= but[k].param == t.param && but[k].buffer == t.buffer;
-        if (!is_known) list[(*n_list)++] = t;
+        if (is_known) continue;
+        list->at[list->n] = at;
+        list->tensors[list->n++] = t;
     }
 }
 
@@ -367,7 +451,7 @@ static void mark_costly(const struct graph *g, const struct partition *p, const 
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
         struct tensor t;
-        if (!x->is_element[i] || node_is_loaded(g, p, r, n, &t)) continue;
+        if (!x->is_element[i] || x->is_gathered[i] || node_is_loaded(g, p, r, n, &t)) continue;
         scanned[i] = n->kind == N_SCAN;
         costly[i] = is_costly(n);
         for (int a = 0; a < n->n_args; a++) costly[i] |= costly[n->args[a]->id], scanned[i] |= scanned[n->args[a]->id];
@@ -469,11 +553,9 @@ static bool reads_apart(const struct graph *g, const struct partition *p, const 
     const struct row_program *x, const bool *reads) {
     for (int i = 0; i < g->n_nodes; i++) {
         struct tensor t;
-        bool is_held = false;
+        const struct held held = {x->held, x->held_at, x->n_held};
         if (!reads[i] || !x->is_element[i] || !node_is_loaded(g, p, r, g->nodes[i], &t)) continue;
-        for (int k = 0; k < x->n_held; k++)
-            is_held |= x->held[k].param == t.param && x->held[k].buffer == t.buffer;
-        if (!is_held) return true;
+        if (!holds(&held, &t, NULL)) return true;
     }
     return false;
 }
@@ -485,16 +567,18 @@ struct row_program *row_analyse(const struct graph *g, const struct partition *p
     x->is_element = NEW_ARRAY(a, bool, g->n_nodes + 1);
     x->is_in_space = NEW_ARRAY(a, bool, g->n_nodes + 1);
     x->divides = NEW_ARRAY(a, bool, g->n_nodes + 1);
-    x->held = NEW_ARRAY(a, struct tensor, g->n_nodes + 1);
-    x->tail = NEW_ARRAY(a, struct tensor, g->n_nodes + 1);
+    struct held held = {NEW_ARRAY(a, struct tensor, g->n_nodes + 1), NEW_ARRAY(a, struct node *, g->n_nodes + 1), 0};
+    struct held tail = {NEW_ARRAY(a, struct tensor, g->n_nodes + 1), NEW_ARRAY(a, struct node *, g->n_nodes + 1), 0};
+    x->is_gathered = NEW_ARRAY(a, bool, g->n_nodes + 1);
     choose_labels(g, p, r, x);
+    find_gathered(g, p, r, x);
     find_levels(g, p, r, x);
     find_passes(g, p, r, x);
     find_joins(g, r, x);
     const bool *last = x->passes[x->n_passes].reads;
     bool *scanned = NEW_ARRAY(a, bool, g->n_nodes + 1);
     for (int w = 0; w <= x->n_passes; w++) {
-        if (w < x->n_passes) add_tensors(g, p, r, x, x->passes[w].reads, x->held, &x->n_held, NULL, 0);
+        if (w < x->n_passes) add_tensors(g, p, r, x, x->passes[w].reads, &held, NULL);
         int words = sum_words(&x->passes[w]);
         if (words > x->pass_words) x->pass_words = words;
         if (x->passes[w].joins) words += sum_words(&x->passes[w + 1]) + 2; /* and how many elements */
@@ -505,11 +589,14 @@ struct row_program *row_analyse(const struct graph *g, const struct partition *p
         struct tensor t;
         scanned[i] |= last[i] && n->kind == N_SCAN && is_row_step(r, n);
         for (int k = n->kind == N_ACCESS;
-             scanned[i] && x->is_element[i] && !node_is_loaded(g, p, r, n, &t) && k < n->n_args; k++)
+             scanned[i] && x->is_element[i] && !x->is_gathered[i] && !node_is_loaded(g, p, r, n, &t) && k < n->n_args;
+             k++)
             scanned[n->args[k]->id] = true;
     }
-    add_tensors(g, p, r, x, scanned, x->held, &x->n_held, NULL, 0);
-    add_tensors(g, p, r, x, last, x->tail, &x->n_tail, x->held, x->n_held);
+    add_tensors(g, p, r, x, scanned, &held, NULL);
+    add_tensors(g, p, r, x, last, &tail, &held);
+    x->held = held.tensors, x->held_at = held.at, x->n_held = held.n;
+    x->tail = tail.tensors, x->tail_at = tail.at, x->n_tail = tail.n;
     for (int w = 0; w < x->n_passes; w++) x->passes[w].reads_apart = reads_apart(g, p, r, x, x->passes[w].reads);
     for (int i = 0; i < g->n_nodes; i++) {
         struct tensor t;

@@ -53,7 +53,9 @@ struct row_program {
     struct row_stage *stages;
     int n_stages;
     struct tensor *held, *tail;  /* read as vectors along `along`: by passes that reduce or scan; by the last alone */
+    struct node **held_at, **tail_at; /* of each the access that reads it at positions; NULL: it is read as it lies */
     int n_held, n_tail;
+    bool *is_gathered;           /* by node: an access that such a vector may read, at positions that all of it shares */
     bool reads_apart;            /* elements of the last pass read tensors that do not lie along `along` */
     int n_kept;
     struct node *kept[MAX_KEPT]; /* computed in one pass and read in later ones: kept in registers where the row is */
