@@ -91,6 +91,28 @@ static bool is_turned(const struct graph *g, const struct tensor *t, const struc
     return tensor_axis(t, shape->cols.axes[shape->cols.n - 1]) >= 0;
 }
 
+/* Puts a label last of the rows that lies contiguous in a tensor of columns, the widest one, where none is turned: rows
+ * may be taken in any order. */
+static void turn_rows(const struct graph *g, const struct tensor *tensors, int n, struct pointwise_shape *shape) {
+    struct axis_list *rows = &shape->rows;
+    int best = -1, widest = 0;
+    for (int i = 0; i < n; i++)
+        if (is_turned(g, &tensors[i], shape)) return;
+    for (int r = 0; r + 1 < rows->n; r++) {
+        struct pointwise_shape other = *shape;
+        other.rows.axes[rows->n - 1] = rows->axes[r];
+        for (int i = 0; i < n; i++) {
+            const int bits = fx_dtype_bits(tensors[i].dtype);
+            if (tensors[i].n_axes < rows->n + shape->cols.n) continue; /* others are read again, from caches */
+            if (bits > widest && is_turned(g, &tensors[i], &other)) best = r, widest = bits;
+        }
+    }
+    if (best < 0) return;
+    const int label = rows->axes[best];
+    memmove(rows->axes + best, rows->axes + best + 1, (size_t)(rows->n - 1 - best) * sizeof label);
+    rows->axes[rows->n - 1] = label;
+}
+
 /* Bytes of an element of the widest tensor that is read at positions and turned: its last axis runs with the last label
  * of rows, and some position with that of columns. */
 static int turned_access(
@@ -243,6 +265,7 @@ bool schedule_pointwise_configure(
         if (fx_dtype_bits(tensors[i].dtype) / 8 < narrowest) narrowest = fx_dtype_bits(tensors[i].dtype) / 8;
     int vector = f.has_loops || narrowest == 0 ? 1 : 16 / narrowest;
     if (!out.is_strided) widen_columns(g, vector, is_decoded, &s->pointwise);
+    if (!f.has_loops) turn_rows(g, tensors, n, &s->pointwise);
     /* What a thread fetches before it stores must stay in registers. */
     int n_along = 0;
     for (int i = 0; i < n - r->n_stores; i++) n_along += find_run(&tensors[i], &s->pointwise.cols) != -2;

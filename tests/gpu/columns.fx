@@ -59,3 +59,15 @@ test taken { M=12 N=13 x.init: integers(-8,8) ids.init: integers(-2,11) tol: exa
 kernel summed(x: f16[M,K], w: f16[K,N], s: f32[N,P=2]) -> y: f32[M,N] with { fuse: require } { y = (x @ w) * s[P: 0] + s[P: 1] }
 test summed { M=40 K=64 N=64 init: integers(-4,4) tol: exact }
 test summed { M=40 K=64 N=45 init: integers(-4,4) tol: exact }
+# The first and the last label change places: none of the rows that stand last lies contiguous in what is read, so that they are taken in another order.
+kernel outside(a: bf16[I,K,C]) -> y: bf16[C,I,K] { y = a }
+kernel outside_sum(a: f32[I,K,C], b: f32[C,I,K]) -> y: f32[C,I,K] { y = a + b }
+kernel outside_batch(a: f16[B,I,K,C]) -> y: f16[B,C,I,K] { y = a }
+test outside { I=5 K=40 C=24 init: integers(-9,9) tol: exact }
+test outside { I=3 K=37 C=19 init: integers(-9,9) tol: exact }
+test outside { I=1 K=8 C=1 init: integers(-9,9) tol: exact }
+test outside { I=70 K=16 C=130 init: integers(-9,9) tol: exact }
+test outside_sum { I=5 K=40 C=24 init: integers(-9,9) tol: exact }
+test outside_sum { I=7 K=33 C=35 init: integers(-9,9) tol: exact }
+test outside_batch { B=2 I=5 K=40 C=24 init: integers(-9,9) tol: exact }
+test outside_batch { B=2 I=5 K=41 C=23 init: integers(-9,9) tol: exact }

@@ -4,3 +4,5 @@ kernel scale(x: bf16[A,B,C], r: f32[B,C], q: f32[A], t: f16[C,A], s: f32 = 2) ->
   y = relu(u) + q
   z = where(u > 0, t, -u)
 }
+# Rows in another order than stored: the label that lies contiguous in what is read stands last.
+kernel outside(a: bf16[I,K,C]) -> y: bf16[C,I,K] { y = a }
