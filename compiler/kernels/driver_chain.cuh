@@ -399,7 +399,8 @@ FX_DEVICE void fx_chain(const PROBLEM &p) {
 template <class CHAIN, bool ALIGNED, class PROBLEM>
 FX_DEVICE void fx_chain_tiles(const PROBLEM &p, long long batches) {
   constexpr int BM = CHAIN::inner::BM, BN = CHAIN::outer::BN;
-  const long long tiles = (p.m() + (BM - 1ll)) / BM * ((p.n() + (BN - 1ll)) / BN) * batches;
+  const int n = PROBLEM::STORES_ROWS && p.n() == 0 ? 1 : p.n();
+  const long long tiles = (p.m() + (BM - 1ll)) / BM * ((n + (BN - 1ll)) / BN) * batches;
 #pragma unroll 1
   for (long long number = blockIdx.x; number < tiles; number += gridDim.x) {
     fx_chain_block<CHAIN, ALIGNED, PROBLEM>(p, fx_find_tile((int)number, p.m(), p.n(), BM, BN)).run();

@@ -51,6 +51,11 @@ static void tiles(struct terms *x, const struct kernel *k, const struct launch *
     for (int i = 0; i < n; i++) {
         const struct launch *each = n > 1 ? &l->beside[i] : l;
         terms_size(x, k, each->kernel->gemm.n.axes, each->kernel->gemm.n.n);
+        if (each->kernel->chain && each->kernel->chain->stores_rows && !f->takes_maps && !f->piece) {
+            /* where there are no columns rows have results all the same */
+            terms_constant(x, 1);
+            terms_op(x, FX_T_MAX);
+        }
         terms_constant(x, n > 1 ? each->kernel->configs[v].tile_n : f->tile_n * (f->cluster_n ? f->cluster_n : 1));
         terms_op(x, FX_T_CDIV);
         if (i) terms_op(x, FX_T_ADD);

@@ -259,6 +259,15 @@ static void need_row_vectors(
     }
 }
 
+/* Joins the condition that none of n_axes extents is 0. */
+static void need_some(struct terms *x, int *n, const struct kernel *k, const int *axes, int n_axes) {
+    int from = x->n;
+    terms_constant(x, 1);
+    terms_size(x, k, axes, n_axes);
+    terms_op(x, FX_T_LE);
+    terms_also(x, n, from);
+}
+
 void need_at_most(struct terms *x, int *n, const struct kernel *k, const struct axis_list *l, int64_t most) {
     int from = x->n;
     terms_size(x, k, l->axes, l->n);
@@ -306,13 +315,8 @@ static void need_segment(struct terms *x, int *n, const struct scheduled_graph *
     if (cut) need_below(x, n, k, &cut->whole, 1);
     /* a map of the whole reads on behind the end of a slice, so no block of k crosses it */
     if (cut && f->takes_maps) need_multiple(x, n, k, e->k.axes, e->k.n, block_of_k(e));
-    if (f->takes_maps || f->piece) { /* the first products of a sum begin it; there is something to share out */
-        int from = x->n;
-        terms_constant(x, 1);
-        terms_size(x, k, all_k, e->k_outer.n + e->k.n);
-        terms_op(x, FX_T_LE);
-        terms_also(x, n, from);
-    }
+    /* The first products of a sum begin it; there is something to share out. */
+    if (f->takes_maps || f->piece) need_some(x, n, k, all_k, e->k_outer.n + e->k.n);
     bool is_aligned = f->is_aligned && !e->is_ragged;
     if (is_aligned && e->a.value) need_operand(x, n, c, s, &e->a, e, &shape->m, f->swaps ? f->chunk : 0, f->takes_maps);
     for (int j = 0; is_aligned && j < e->n_sums; j++)
@@ -345,6 +349,9 @@ struct terms schedule_needs(
     int n = 0;
     if (s->group->contraction) {
         if (s->chain) need_segments(&x, &n, c, s, f, &s->chain->first);
+        /* Results of rows are stored where there are no columns, too: by configurations that need no map of these. */
+        if (s->chain && s->chain->stores_rows && (f->takes_maps || f->piece))
+            need_some(&x, &n, k, s->gemm.n.axes, s->gemm.n.n);
         if (f->most_m) need_at_most(&x, &n, k, &s->gemm.m, f->most_m);
         if (f->most_n) need_at_most(&x, &n, k, &s->gemm.n, f->most_n);
         for (int i = 0; f->most_k && i < s->chain->first.n_segments; i++)

