@@ -23,7 +23,7 @@ static const struct chain_few_tile {
     double rate; /* flops a cycle and SM, of both contractions: as fast as B and C are read */
 } tiles[] = {
     {1, 64, 64, 64, 4, 1, 3, 3, 16, ALWAYS, false, 240},
-    {1, 128, 64, 128, 4, 1, 2, 3, 16, LIMITED, false, 300},
+    {1, 128, 64, 128, 1, 4, 2, 3, 16, LIMITED, false, 300},
     {1, 256, 32, 256, 4, 2, 3, 2, 16, NEVER, false, 300},
     {1, 256, 64, 256, 4, 2, 3, 1, 16, ALWAYS, false, 240},
     {2, 64, 32, 64, 4, 1, 3, 3, 256, NEVER, false, 500},
@@ -43,6 +43,13 @@ static int smem_bytes(const struct chain_few_tile *e, bool finds) {
     int rows = 16 * e->rows, stage = e->bt * 2 * (e->bk + (e->shares ? 0 : e->bn));
     return e->stages * stage + e->warps_k * rows * (e->bt + 8) * 4 + rows * e->bt * 2 + rows * 4 + 16 +
            e->warps_k * e->warps_t * 8 + (finds ? e->stages * e->bt * 2 * 8 : 0);
+}
+
+/* Blocks that an SM holds at once: the intermediate is divided among no more, since others would begin when these have
+ * ended, on SMs that then hold fewer. */
+static int blocks_of(const struct arch *arch, const struct chain_few_tile *e, bool finds) {
+    const int most = arch->sm_shared / (smem_bytes(e, finds) + SHARED_OVERHEAD);
+    return most < e->blocks ? most : e->blocks;
 }
 
 /* ---- what it takes ---- */
@@ -106,7 +113,7 @@ void chain_few_configs(const struct graph *g, const struct partition *p, struct 
             .inner = e->bt,
             .stages = e->stages,
             .block = threads(e),
-            .min_blocks = e->blocks,
+            .min_blocks = blocks_of(g->cx->arch, e, finds),
             .smem_bytes = smem_bytes(e, finds),
             .vector = vector,
             .most_m = e->most_m,

@@ -356,6 +356,37 @@ START_TEST(by_hand) {
 }
 END_TEST
 
+/* ---- pieces ---- */
+
+static const char *const divided[] = {
+    "kernel f(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,N], n: i32[B]) -> o: bf16[B,S,N]" REQUIRED
+    "{ o = softmax[T](where(idx(T) < n, q @[D] k, -inf)) @[T] v }",
+    "kernel f(q: bf16[B,S,D=128], kp: bf16[P,L=64,D], vp: bf16[P,L,D], at: i32[B,J], _t: bool[T=64*J]) -> o: bf16[B,S,D]"
+    REQUIRED "{ k = kp[P: at[J: idx(T) // 64], L: idx(T) % 64] ?? 0\n v = vp[P: at[J: idx(T) // 64], L: idx(T) % 64] ?? 0\n"
+    " o = softmax[T](q @[D] k) @[T] v }",
+    "kernel f(q: bf16[B,S,D=576], kv: bf16[B,T,D]) -> o: bf16[B,S,N=512]" REQUIRED
+    "{ o = softmax[T](q @[D] kv) @[T] kv[D: idx(N)] }",
+};
+
+/* The intermediate is divided among as many blocks as SMs hold, by their shared memory, at once. */
+START_TEST(pieces_run_at_once) {
+    enum { SM_SHARED = 228 * 1024, OVERHEAD = 1024 };
+    fx_status status;
+    fx_compilation *c = compile(divided[_i], &status);
+    int n_entries = 0;
+    ck_assert_msg(status == FX_OK, "%s", fx_messages(c));
+    for (const char *at = fx_text(c, FX_TEXT_PLAN); (at = strstr(at, "the intermediate in pieces")); n_entries++) {
+        const char *grid = strstr(at, "SMs * "), *smem = strstr(at, "smem "), *next = strstr(at, "needs ");
+        ck_assert(smem != NULL && next != NULL && smem < next);
+        const long blocks = grid && grid < smem ? strtol(grid + 6, NULL, 10) : 1, bytes = strtol(smem + 5, NULL, 10);
+        ck_assert_msg(bytes > 0 && blocks * (bytes + OVERHEAD) <= SM_SHARED, "%ld blocks of %.400s", blocks, at);
+        at = next;
+    }
+    ck_assert_int_gt(n_entries, 0);
+    fx_close(c);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("chain");
     TCase *t = tcase_create("chain");
@@ -364,6 +395,7 @@ int main(void) {
     tcase_add_loop_test(t, refusals, 0, COUNT(refused));
     tcase_add_loop_test(t, added_up_anew, 0, COUNT(anew));
     tcase_add_loop_test(t, by_hand, 0, COUNT(alike));
+    tcase_add_loop_test(t, pieces_run_at_once, 0, COUNT(divided));
     suite_add_tcase(s, t);
     return run_suite(s);
 }
