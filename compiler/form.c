@@ -35,41 +35,57 @@ static bool has_scales(const struct graph *g) {
     return false;
 }
 
+/* Whether some product may be multiplied in parts, which stored factors of the whole allow and slices may not. */
+static bool has_parts(const struct graph *g) {
+    for (int i = 0; i < g->n_nodes; i++)
+        if (may_take_parts(g, g->nodes[i])) return true;
+    return false;
+}
+
+static bool is_cut(const struct form *f) { return f->fused && f->fused->kernel->n_cuts; }
+
+/* The form without these passes, or none. True where something is wrong inside. */
+static bool make_without(struct cx *cx, const struct kernel *k, const struct pipeline_options *o, struct buf *dump,
+    const char *skip, struct form *out) {
+    const struct pipeline_options without = {.skip = skip, .with = o->with};
+    const int n_diags = cx->n_diags, n_errors = cx->n_errors;
+    *out = (struct form){0};
+    const fx_status status = make_once(cx, k, &without, dump, out);
+    if (status == FX_ERR_INTERNAL) return true;
+    if (status) cx->n_diags = n_diags, cx->n_errors = n_errors, out->chosen = NULL; /* of a form that is not taken */
+    return false;
+}
+
 /* Prices are no better than this; of two that are about the same fewer kernels are taken. */
 static const double CLEARLY_FASTER = 0.9, ABOUT_THE_SAME = 1.005;
 
 /* Reductions by runs are made for epilogues, which not every engine has. Where a kernel is free to be several, it is
- * taken without them if that is clearly faster, or fewer and about as fast. Likewise without scaled factors, which one
- * engine alone takes as they were written, if that is faster. */
+ * taken without them if that is clearly faster, or fewer and about as fast. Likewise without slices of f32, whose whole
+ * may have its factors stored in parts, and without scaled factors, which one engine alone takes as they were written,
+ * if that is faster. */
 static fx_status make_free(
     struct cx *cx, const struct kernel *k, const struct pipeline_options *o, struct buf *dump, struct form *out) {
     struct form form = {0}, whole = {0};
     fx_status status = make_once(cx, k, o, dump, &form);
-    if (!status && k->fuse == FUSE_PREFER && !k->kernels && launches_each_time(form.chosen) > 1 &&
-        has_runs(form.fused) && !o->skip && !o->stop_after && !o->dump_after) {
-        const struct pipeline_options without = {.skip = "share,partial", .with = o->with};
-        int n_diags = cx->n_diags, n_errors = cx->n_errors;
-        fx_status tried = make_once(cx, k, &without, dump, &whole);
-        if (tried == FX_ERR_INTERNAL) return tried;
-        if (tried) cx->n_diags = n_diags, cx->n_errors = n_errors; /* of a form that is not taken */
-        bool is_fewer = !tried && launches_each_time(whole.chosen) < launches_each_time(form.chosen);
+    const bool is_free =
+        !status && k->fuse == FUSE_PREFER && !k->kernels && !o->skip && !o->stop_after && !o->dump_after;
+    if (is_free && launches_each_time(form.chosen) > 1 && has_runs(form.fused)) {
+        if (make_without(cx, k, o, dump, "share,partial", &whole)) return FX_ERR_INTERNAL;
+        bool is_fewer = whole.chosen && launches_each_time(whole.chosen) < launches_each_time(form.chosen);
         const double most = form.chosen->seconds * (is_fewer ? ABOUT_THE_SAME : CLEARLY_FASTER);
-        if (!tried && whole.chosen->seconds <= most) form = whole;
+        if (whole.chosen && whole.chosen->seconds <= most) form = whole;
     }
-    const bool is_free = k->fuse == FUSE_PREFER && !k->kernels && !o->skip && !o->stop_after && !o->dump_after;
-    if (!status && is_free && has_scales(form.fused)) {
-        const struct pipeline_options without = {.skip = "scales", .with = o->with};
-        int n_diags = cx->n_diags, n_errors = cx->n_errors;
-        fx_status tried = make_once(cx, k, &without, dump, &whole);
-        if (tried == FX_ERR_INTERNAL) return tried;
-        if (tried) cx->n_diags = n_diags, cx->n_errors = n_errors; /* of a form that is not taken */
-        if (!tried && whole.chosen->seconds < form.chosen->seconds) form = whole;
+    if (is_free && is_cut(&form) && has_parts(form.lowered)) {
+        if (make_without(cx, k, o, dump, "split_k", &whole)) return FX_ERR_INTERNAL;
+        if (whole.chosen && whole.chosen->seconds < form.chosen->seconds) form = whole;
+    }
+    if (is_free && has_scales(form.fused)) {
+        if (make_without(cx, k, o, dump, "scales", &whole)) return FX_ERR_INTERNAL;
+        if (whole.chosen && whole.chosen->seconds < form.chosen->seconds) form = whole;
     }
     *out = form;
     return status;
 }
-
-static bool is_cut(const struct form *f) { return f->fused && f->fused->kernel->n_cuts; }
 
 /* Slices along k are added up behind a barrier of the grid where a contract counts launches. Where that cannot be had,
  * or is no faster, the kernel is made without. */

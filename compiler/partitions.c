@@ -43,6 +43,12 @@ static struct scheduled_graph *form_at(struct fitter *f, const double *nominal) 
     return status == FX_OK ? form.chosen : NULL;
 }
 
+static bool has_halves(const struct scheduled_graph *c) {
+    for (int i = 0; i < c->partition->n_buffers; i++)
+        if (c->partition->buffers[i].is_halved) return true;
+    return false;
+}
+
 /* Prices c at every point; false where a form has these very prices. */
 static bool add_form(struct fitter *f, struct scheduled_graph *c, const double *nominal) {
     double *seconds = f->seconds[f->n_forms];
@@ -50,6 +56,7 @@ static bool add_form(struct fitter *f, struct scheduled_graph *c, const double *
     for (int j = 0; j < f->n_forms; j++)
         if (memcmp(seconds, f->seconds[j], (size_t)f->n_points * sizeof *seconds) == 0) return false;
     f->made_at[f->n_forms] = nominal;
+    f->has_halves |= has_halves(c);
     f->forms[f->n_forms++] = c;
     return true;
 }
@@ -244,13 +251,30 @@ static bool takes_place_of_faster(
     return like && all <= 0;
 }
 
+/* What passes did to k is taken where they say that it pays. They do not know of factors stored as two f16, which
+ * slices have not: points where these are clearly faster are left out. False if there is no other. */
+static bool fit_where_it_pays(
+    const struct fitter *f, const struct choice *x, const double *gains, const struct kernel *k, struct fitted *c) {
+    const struct fitted pays = {.pays = k};
+    double *of_those = NEW_ARRAY(&f->cx->arena, double, f->n_points + 1);
+    bool loses = false;
+    for (int i = 0; i < f->n_points; i++) {
+        if (!fitter_holds(f, &pays, &f->points[i])) continue;
+        of_those[i] = gains[i];
+        loses |= gains[i] < -2 * log(WORTH) * weight_of(f, i) && has_halves(f->forms[x->at[i]]);
+    }
+    *c = loses ? fitter_fit(f, of_those) : pays;
+    c->pays = k;
+    return !loses || c->n_cases;
+}
+
 /* Puts form j ahead of what is taken, where that is faster; false where no condition says where. */
 static bool add_partition(struct fitter *f, struct choice *x, const double *nominal, int j) {
     double *gains = NEW_ARRAY(&f->cx->arena, double, f->n_points + 1);
     bool *at = NEW_ARRAY(&f->cx->arena, bool, f->n_points + 1), any = false;
     for (int i = 0; i < f->n_points; i++) gains[i] = fitter_gain(f, x, j, i);
     struct fitted c = fitter_fit(f, gains);
-    if (f->forms[j]->graph->kernel->n_pays) c = (struct fitted){.pays = f->forms[j]->graph->kernel};
+    if (f->forms[j]->graph->kernel->n_pays && !fit_where_it_pays(f, x, gains, f->forms[j]->graph->kernel, &c)) return false;
     fitter_move_limits(f, x, j, &c);
     for (int i = 0; i < f->n_points; i++) {
         at[i] = fitter_holds(f, &c, &f->points[i]);
@@ -291,7 +315,8 @@ static void forget_prices(struct scheduled_graph *c) {
 void partitions_find(struct cx *cx, struct kernel *k, const struct pipeline_options *o, struct form *form) {
     struct fitter *f = NEW(&cx->arena, struct fitter);
     void (*const on_stage)(void *, const char *, const char *, bool) = cx->on_stage;
-    *f = (struct fitter){.cx = cx, .k = k, .o = o, .wide = form->chosen->graph->kernel};
+    *f = (struct fitter){.cx = cx, .k = k, .o = o, .wide = form->chosen->graph->kernel,
+        .has_halves = has_halves(form->chosen)};
     if (k->fuse != FUSE_NEVER) fitter_find_points(f);
     if (!f->n_points) return;
     double *nominal = NEW_ARRAY(&cx->arena, double, k->n_axes + 1);

@@ -14,15 +14,15 @@ enum { BISECTIONS = 6 };
 /* What another test has to add, in logarithms of times over all points. */
 static const double LEAST_GAIN = 0.3, LEAST_SHARE = 0.02; /* and of what there is */
 
-static double feature_at(const struct fitter *f, unsigned labels, const int64_t *given) {
-    double v = 1;
+static double feature_at(const struct fitter *f, const struct test *t, const int64_t *given) {
+    double v = t->is_least ? HUGE_VAL : 1;
     for (int i = 0; i < f->n_labels; i++)
-        if (labels >> i & 1) v *= (double)given[i];
+        if (t->labels >> i & 1) v = t->is_least ? fmin(v, (double)given[i]) : v * (double)given[i];
     return v;
 }
 
 static bool test_holds(const struct fitter *f, const struct test *t, const int64_t *given) {
-    return (feature_at(f, t->labels, given) > t->limit) == t->is_above;
+    return (feature_at(f, t, given) > t->limit) == t->is_above;
 }
 
 static bool case_holds(const struct fitter *f, const struct fitted *c, int of, const int64_t *given) {
@@ -45,7 +45,8 @@ static bool pays_at(const struct fitter *f, const struct kernel *of, const struc
 }
 
 bool fitter_holds(const struct fitter *f, const struct fitted *c, const struct point *p) {
-    if (c->pays) return pays_at(f, c->pays, p);
+    if (c->pays && !pays_at(f, c->pays, p)) return false;
+    if (c->pays && !c->n_cases) return true;
     for (int i = 0; i < c->n_cases; i++)
         if (case_holds(f, c, i, p->given)) return true;
     return false;
@@ -65,10 +66,13 @@ static void sort(double *values, int n) {
 static double best_test(const struct fitter *f, const double *gains, const bool *open, struct test *best) {
     double most = 0, *values = NEW_ARRAY(&f->cx->arena, double, f->n_points + 1),
            *sorted = NEW_ARRAY(&f->cx->arena, double, f->n_points + 1);
-    for (unsigned labels = 1; labels < 1u << f->n_labels; labels++) {
+    for (unsigned kind = 2; kind < 2u << f->n_labels; kind++) {
+        const unsigned labels = kind / 2;
+        const struct test of = {.labels = labels, .is_least = kind % 2};
+        if (of.is_least && (!f->has_halves || !(labels & (labels - 1)))) continue; /* of one label it is that */
         int n = 0;
         for (int i = 0; i < f->n_points; i++) {
-            values[i] = feature_at(f, labels, f->points[i].given);
+            values[i] = feature_at(f, &of, f->points[i].given);
             if (open[i]) sorted[n++] = values[i];
         }
         sort(sorted, n);
@@ -80,7 +84,7 @@ static double best_test(const struct fitter *f, const double *gains, const bool 
                     if (open[i] && (values[i] > sorted[s]) == above) all += gains[i];
                 if (all <= most * (1 + 1e-9)) continue;
                 most = all;
-                *best = (struct test){labels, above, sqrt(sorted[s] * sorted[s + 1])};
+                *best = (struct test){labels, of.is_least, above, sqrt(sorted[s] * sorted[s + 1])};
             }
         }
     }
@@ -167,7 +171,7 @@ static void move_limit(struct fitter *f, const struct choice *x, int j, struct f
     double limits[MOST], low = 0, high = HUGE_VAL;
     int n = 0;
     for (int i = 0; i < f->n_points; i++) {
-        double v = feature_at(f, t->labels, f->points[i].given);
+        double v = feature_at(f, t, f->points[i].given);
         if (v <= t->limit && v > low) low = v;
         if (v > t->limit && v < high) high = v;
     }
@@ -178,7 +182,7 @@ static void move_limit(struct fitter *f, const struct choice *x, int j, struct f
             if (fitter_gain(f, x, j, a) <= 0 || fitter_gain(f, x, j, b) >= 0) continue;
             if (!fitter_holds(f, c, &f->points[a]) || test_holds(f, t, f->points[b].given)) continue;
             struct point p = crossing(f, j, x->at[a], &f->points[a], &f->points[b], label);
-            limits[n++] = feature_at(f, t->labels, p.given);
+            limits[n++] = feature_at(f, t, p.given);
         }
     sort(limits, n);
     double limit = n ? limits[n / 2] : t->limit;
@@ -188,6 +192,13 @@ static void move_limit(struct fitter *f, const struct choice *x, int j, struct f
 void fitter_move_limits(struct fitter *f, const struct choice *x, int j, struct fitted *c) {
     for (int k = 0; k < c->n_cases; k++)
         for (int i = 0; i < c->n[k]; i++) move_limit(f, x, j, c, &c->tests[k][i]);
+}
+
+static void push_least(struct terms *x, const struct kernel *k, const int *axes, int n) {
+    for (int i = 0; i < n; i++) {
+        terms_extent(x, k, axes[i]);
+        if (i) terms_op(x, FX_T_MIN);
+    }
 }
 
 struct fx_expr fitter_expr(const struct fitter *f, const struct fitted *c) {
@@ -204,12 +215,14 @@ struct fx_expr fitter_expr(const struct fitter *f, const struct fitted *c) {
             for (int l = 0; l < f->n_labels; l++)
                 if (t->labels >> l & 1) axes[n++] = f->labels[l];
             if (t->is_above) terms_constant(&x, (int64_t)t->limit);
-            terms_size(&x, f->k, axes, n);
+            if (t->is_least) push_least(&x, f->k, axes, n);
+            else terms_size(&x, f->k, axes, n);
             if (!t->is_above) terms_constant(&x, (int64_t)t->limit);
             terms_op(&x, t->is_above ? FX_T_LT : FX_T_LE);
             if (i) terms_op(&x, FX_T_AND);
         }
         if (k) terms_op(&x, FX_T_OR);
     }
+    if (c->pays && c->n_cases) terms_op(&x, FX_T_AND);
     return terms_done(&x);
 }

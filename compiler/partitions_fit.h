@@ -9,7 +9,8 @@ enum {
     MOST_PARTITIONS = 4,
     MOST_LABELS = 6,   /* that are varied: the first ones */
     MOST_TRIED = 16,   /* points at which the kernel is taken */
-    MOST_POINTS = 384, /* with head dimensions, else FEW_POINTS, */
+    MOST_POINTS = 512, /* where factors may be stored as two f16, HEAD_POINTS with head dimensions, else FEW_POINTS, */
+    HEAD_POINTS = 384,
     FEW_POINTS = 256,  /* at which what came out is priced */
     MOST_STEPS = 10,   /* extents of a label at those points */
     MOST_TESTS = 3,    /* comparisons joined by `and` */
@@ -36,6 +37,7 @@ struct fitter {
     const double *made_at[MOST_TRIED + 1]; /* by form: the nominal extents it was made at */
     const struct kernel *wide; /* k with the labels that passes added to the forms that are taken */
     double *seconds[MOST_TRIED + 1]; /* by point, and those of a form that is tried */
+    bool has_halves; /* some form stores factors as two f16, which few rows on either side do not pay for */
 };
 
 struct choice { /* what is taken where, while partitions are added */
@@ -44,14 +46,15 @@ struct choice { /* what is taken where, while partitions are added */
     int *at;                       /* by point: the form that is taken */
 };
 
-struct test { /* of a product of labels that are varied: at most `limit`, or above it */
+struct test { /* of a product of labels that are varied, or of the least of them: at most `limit`, or above it */
     unsigned labels; /* a bit each */
+    bool is_least;
     bool is_above;
     double limit;
 };
 
-struct fitted { /* cases of tests, or what passes say of what they did, */
-    const struct kernel *pays; /* where that is not NULL */
+struct fitted { /* cases of tests, and what passes say of what they did, */
+    const struct kernel *pays; /* where that is not NULL; with it there may be no cases */
     int n_cases, n[MOST_CASES];
     struct test tests[MOST_CASES][MOST_TESTS];
 };

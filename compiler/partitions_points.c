@@ -23,6 +23,7 @@ static void find_labels(struct fitter *f) {
 
 /* Extents of a label: of those that may be anything fewer the more labels there are, else around the nominal one. */
 static void find_steps(struct fitter *f) {
+    static const int64_t many[MOST_STEPS] = {1, 16, 64, 256, 1024, 4096, 16384, 131072}; /* of three labels */
     static const int64_t any[][MOST_STEPS] = {{1, 16, 64, 256, 1024, 4096, 16384, 65536, 1 << 20, 1 << 22},
         {1, 4, 16, 128, 1024, 4096, 16384, 131072, 1 << 20, 1 << 22}, {1, 16, 128, 1024, 8192, 1 << 17},
         {16, 256, 2048, 16384}, {16, 512, 8192}, {64, 4096}, {64, 1024, 4096}};
@@ -33,7 +34,8 @@ static void find_steps(struct fitter *f) {
         int64_t nominal = (int64_t)f->k->axes[f->labels[i]].nominal;
         const int64_t middle[MOST_STEPS] = {nominal / 4, nominal, nominal * 4},
                       small[MOST_STEPS] = {1, nominal, nominal * 16};
-        const int64_t *large = any[f->n_labels - (f->n_labels < MOST_LABELS || !has_heads)],
+        const bool is_fine = f->has_halves && f->n_labels == 3;
+        const int64_t *large = is_fine ? many : any[f->n_labels - (f->n_labels < MOST_LABELS || !has_heads)],
                       *steps = nominal >= 1024 ? large : nominal >= 64 ? middle : small;
         if (f->k->axes[f->labels[i]].is_head) f->likely[i] = nominal;
         for (int s = 0; s < MOST_STEPS && steps[s]; s++)
@@ -89,7 +91,8 @@ void fitter_find_points(struct fitter *f) {
     if (!f->n_labels) return;
     find_steps(f);
     for (int i = 0; i < f->n_labels; i++)
-        if (f->likely[i]) most = MOST_POINTS;
+        if (f->likely[i]) most = HEAD_POINTS;
+    if (f->has_halves) most = MOST_POINTS;
     for (double n = most + 1; steps > 1 && n > most; steps -= n > most) {
         n = 1;
         for (int i = 0; i < f->n_labels; i++) n *= steps_of(f, i, steps);

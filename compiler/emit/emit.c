@@ -81,7 +81,7 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
         buf_printf(out, "  fx_%s<%s>(%s",
             f->piece           ? "chain_pieces"
             : s->chain         ? "chain_wgmma"
-            : s->gemm.is_halved ? "gemm_halves"
+            : s->gemm.is_halved ? (f->splits_k ? "gemm_halves_cluster" : "gemm_halves")
             : s->gemm.is_split ? "gemm_split"
             : s->gemm.is_whole ? "gemm_parts"
             : f->splits_k      ? "gemm_wgmma_cluster"

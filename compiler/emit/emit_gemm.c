@@ -87,17 +87,47 @@ static const char *layout_name(enum layout l) {
     return l == LAYOUT_K_MAJOR ? "FX_K_MAJOR" : l == LAYOUT_MN_MAJOR ? "FX_MN_MAJOR" : "FX_STRIDED";
 }
 
-/* Operands of two f16: where they begin, and what of them is a matrix. */
+/* Where the matrix of a batch begins. */
+static const char *matrix_address(const struct operand_place *b, const struct tensor *t, const struct halved *h) {
+    const struct flat_index f = {.labels = &b->shape->batch, .var = "batch", .type = "int"};
+    const char *steps[MAX_AXES];
+    bool is_run = true;
+    struct buf s;
+    buf_init(&s, arena(b));
+    for (int i = 0; i + 1 < f.labels->n; i++) is_run &= are_adjacent(b->g, t, f.labels->axes[i], f.labels->axes[i + 1]);
+    for (int i = 0; i < f.labels->n; i++) {
+        const int at = find_label(&h->batch, f.labels->axes[i]);
+        steps[i] = at < 0 ? NULL : address_product(arena(b), b->axes, h->batch.axes + at + 1, h->batch.n - at - 1);
+    }
+    address_add_flat(&s, arena(b), b->axes, &f, steps, is_run);
+    const char *base = operand_tensor_name(b, t, true);
+    return s.len ? arena_printf(arena(b), "%s + (%s) * shape(p).bytes()", base, s.s) : base;
+}
+
+/* Operands of two f16: their matrices, all of whose labels but those of batches are alike. */
 static void emit_halves(struct operand_place *b, const struct operand *operands, int n) {
-    const char *type = emit_tensor_ctype(b->g, &operands->tensor), **base = NEW_ARRAY(arena(b), const char *, n);
-    for (int i = 0; i < n; i++) base[i] = operand_tensor_name(b, &operands[i].tensor, true);
-    buf_line(b->out, "    typedef %s halves;", type);
+    const char **at = NEW_ARRAY(arena(b), const char *, n), **shape = NEW_ARRAY(arena(b), const char *, n);
+    bool is_k_last = false;
+    for (int i = 0; i < n; i++) {
+        const struct halved h = tensor_halved(&operands[i].tensor);
+        is_k_last = h.is_k_last;
+        at[i] = matrix_address(b, &operands[i].tensor, &h);
+        shape[i] = arena_printf(arena(b), "{(int)(%s), (int)%s}",
+            address_product(arena(b), b->axes, h.mn.axes, h.mn.n), b->axes[operands[i].tensor.k]);
+    }
+    buf_line(b->out, "    typedef fx_halves<%s> halves;", is_k_last ? "true" : "false");
+    emit_by_sum(b, arena_printf(arena(b), "    static FX_DEVICE halves shape(const %s &p)", b->l->struct_name), shape, 1);
     emit_by_sum(b,
-        arena_printf(arena(b), "    static FX_DEVICE const halves *base(const %s &p, int j)", b->l->struct_name), base,
-        n);
+        arena_printf(arena(b), "    static FX_DEVICE const char *matrix(const %s &p, int j, int batch)",
+            b->l->struct_name),
+        at, n);
 }
 
 static void emit_copied(struct operand_place *b, const struct operand *operands, int n) {
+    if (operands->tensor.is_halved) {
+        emit_halves(b, operands, n);
+        return;
+    }
     const char **at = NEW_ARRAY(arena(b), const char *, n), **mn = NEW_ARRAY(arena(b), const char *, n),
                **k = NEW_ARRAY(arena(b), const char *, n);
     for (int i = 0; i < n; i++) {
@@ -114,7 +144,6 @@ static void emit_copied(struct operand_place *b, const struct operand *operands,
         n);
     emit_by_sum(b,
         arena_printf(arena(b), "    static FX_DEVICE long long stride_k(const %s &p, int j)", b->l->struct_name), k, n);
-    if (operands->tensor.is_halved) emit_halves(b, operands, n);
 }
 
 /* The number of the slice at `batch`, and how long slices are. */

@@ -15,11 +15,7 @@ bool emit_is_converted(enum fx_dtype t) { return t == FX_F32 || t == FX_F16 || t
 const char *emit_held_ctype(enum fx_dtype t) { return emit_is_converted(t) ? "float" : emit_ctype(t); }
 
 const char *emit_tensor_ctype(const struct graph *g, const struct tensor *t) {
-    if (t->is_halved) {
-        const struct halved h = tensor_halved(g, t);
-        return arena_printf(&g->cx->arena, "fx_halves<%lldll, %lld, %lld, %s>", (long long)h.batch, (long long)h.mn,
-            (long long)h.k, h.is_k_last ? "true" : "false");
-    }
+    if (t->is_halved) return "char";
     return t->is_split ? arena_printf(&g->cx->arena, "fx_split<%.0fll>", nominal_size(g, t->axes, t->n_axes))
                        : emit_ctype(t->dtype);
 }
@@ -108,9 +104,15 @@ static void emit_extents(struct buf *out, const struct launch *l, struct arena *
 static void emit_halving(struct buf *out, const struct scheduled_graph *c, const struct launch *l) {
     const struct store *s = l->kernel->group->stores;
     const struct tensor t = tensor_of_store(c->graph, c->partition, s);
-    buf_line(out, "  typedef %s halves;", emit_tensor_ctype(c->graph, &t));
+    const struct halved h = tensor_halved(&t);
+    struct arena *a = &c->graph->cx->arena;
+    buf_line(out, "  typedef fx_halves<%s> halves;", h.is_k_last ? "true" : "false");
     buf_line(out, "  FX_DEVICE const float *from() const { return %s; }", l->param_names[s->value->param]);
-    buf_line(out, "  FX_DEVICE halves *to() const { return %s; }", l->buffer_names[s->buffer]);
+    buf_line(out, "  FX_DEVICE char *to() const { return %s; }", l->buffer_names[s->buffer]);
+    buf_line(out, "  FX_DEVICE halves shape() const { return {(int)(%s), (int)%s}; }",
+        address_product(a, l->axis_names, h.mn.axes, h.mn.n), l->axis_names[t.k]);
+    buf_line(out, "  FX_DEVICE long long matrices() const { return %s; }",
+        address_product(a, l->axis_names, h.batch.axes, h.batch.n));
 }
 
 static void emit_members(

@@ -128,7 +128,8 @@ int fuse_need_split(struct fuser *f, const struct product *x, int s) {
             x->is_halved ? "two f16" : "three bf16"),
         .span = value->span,
         .n_axes = value->n_axes};
-    fuse_split_order(f->g, x, s, b->axes);
+    if (x->is_halved) memcpy(b->axes, f->g->kernel->params[value->param].axes, (size_t)b->n_axes * sizeof *b->axes);
+    else fuse_split_order(f->g, x, s, b->axes);
     return f->p->n_buffers - 1;
 }
 

@@ -4,9 +4,10 @@
  * m or n apart are stored with these labels as one run.
  *
  * In: a contraction. Out: whether its factors are stored in parts (kernels/driver_split.cuh, driver_halves.cuh), and
- * the storage order of a factor; whether a factor is transposed. Extents of parts are fixed, because the distance of
- * parts and the alignment of tensor maps must be. Invariant: the last axis of a factor in parts is a multiple of 8, and
- * one that tensor maps have first: k, m or n. */
+ * the storage order of a factor; whether a factor is transposed. Extents of three bf16 are fixed, because the distance
+ * of parts and the alignment of tensor maps must be, and their last axis is a multiple of 8. Those of two f16 are any:
+ * what splits them pads their rows. Invariant: the last axis of a factor in parts is one that tensor maps have first:
+ * k, m or n. */
 #include <string.h>
 
 #include "fuse/fuse.h"
@@ -123,17 +124,20 @@ static int last_of(const struct graph *g, const struct node *v, const int *axes)
 
 bool fuse_is_split(const struct graph *g, const struct product *x, bool halves) {
     const struct arch *m = g->cx->arch;
-    const struct split_rates parts = halves && fuse_is_halved(g, x) ? TWO_F16 : THREE_BF16;
+    const bool is_halved = halves && fuse_is_halved(g, x);
+    const struct split_rates parts = is_halved ? TWO_F16 : THREE_BF16;
     int axes[MAX_AXES];
     double bytes = 0, rate = RATE_AS_IT_IS, waste = 1;
     if (!may_take_parts(g, x->sum)) return false;
     for (int s = 0; s < 2; s++) {
         const struct node *v = fuse_split_value(g, x, s);
         if (x->dtype[s] != FX_F32) return false;
-        for (int i = 0; i < v->n_axes; i++)
-            if (g->kernel->axes[v->axes[i]].extent < 1) return false;
+        for (int i = 0; i < v->n_axes; i++) {
+            const int64_t extent = g->kernel->axes[v->axes[i]].extent;
+            if (extent == 0 || (extent < 0 && !is_halved)) return false;
+        }
         double n = nominal_size(g, v->axes, v->n_axes);
-        if (n > MOST_ELEMENTS || !fuse_split_order(g, x, s, axes)) return false;
+        if (n > MOST_ELEMENTS || (!is_halved && !fuse_split_order(g, x, s, axes))) return false;
         if (v != x->factor[s]) { /* blocks of k have channels alone */
             const double channels = nominal_extent(g, last_of(g, v, axes));
             rate = RATE_OF_WINDOWS, waste = parts_walk(channels) / channels;
@@ -147,15 +151,14 @@ bool fuse_is_split(const struct graph *g, const struct product *x, bool halves) 
            flops / (rate * all) > waste * flops / (parts.rate * all) + bytes / m->copied + SPLIT_SECONDS;
 }
 
-/* Of an input as it lies, whose labels are those of batches, then k and all of m or n, in either order. */
+/* Of an input as it lies, at any extents, whose labels are those of batches, then k and all of m or n, in either order. */
 int fuse_halved_labels(const struct graph *g, const struct product *x, int s) {
     const struct node *v = x->factor[s];
     const int k = x->sum->reduced[0];
-    int axes[MAX_AXES], n = 0;
-    if (v->kind != N_INPUT || !node_has_axis(v, k) || !fuse_split_order(g, x, s, axes)) return 0;
+    int n = 0;
+    if (v->kind != N_INPUT || !node_has_axis(v, k)) return 0;
     const struct param *p = &g->kernel->params[v->param];
     if (p->dtype != FX_F32 || p->packed.factor || p->is_strided || p->n_axes != v->n_axes) return 0;
-    if (memcmp(axes, p->axes, (size_t)p->n_axes * sizeof *axes) != 0) return 0; /* it would be turned */
     const struct tensor t = tensor_of_param(g, v->param);
     for (int i = 0; i < t.n_axes; i++) n += t.axes[i] != k && !node_has_axis(x->factor[1 - s], t.axes[i]);
     for (int i = 0; i < t.n_axes - 1 - n; i++)

@@ -3,6 +3,7 @@
  * In: a graph, its partition. Out: tensors, the loads and the footprint of a group, sizes at the nominal extents. */
 #include "graph/linear.h"
 #include "graph/tensor.h"
+#include "graph/terms.h"
 
 /* The labels of a tensor in storage order. One fixed at 1 changes no address:
  * leaving it out lets its neighbours merge. */
@@ -413,18 +414,47 @@ int tensor_bits(const struct tensor *t) {
     return fx_dtype_bits(t->dtype) * (t->is_halved ? HALVED_PARTS : t->is_split ? SPLIT_PARTS : 1);
 }
 
-struct halved tensor_halved(const struct graph *g, const struct tensor *t) {
-    const bool is_k_last = t->axes[t->n_axes - 1] == t->k;
+struct halved tensor_halved(const struct tensor *t) {
     const int n_batch = t->n_axes - 1 - t->n_mn;
-    return (struct halved){.is_k_last = is_k_last,
-        .k = g->kernel->axes[t->k].extent,
-        .mn = (int64_t)nominal_size(g, t->axes + n_batch + !is_k_last, t->n_mn),
-        .batch = (int64_t)nominal_size(g, t->axes, n_batch)};
+    struct halved h = {.batch = {.n = n_batch},
+        .mn = {.n = t->n_mn},
+        .k = {1, {t->k}},
+        .is_k_last = t->axes[t->n_axes - 1] == t->k};
+    memcpy(h.batch.axes, t->axes, (size_t)n_batch * sizeof *t->axes);
+    memcpy(h.mn.axes, t->axes + n_batch + !h.is_k_last, (size_t)t->n_mn * sizeof *t->axes);
+    return h;
 }
 
-int64_t halved_bytes(const struct halved *h) {
-    enum { BLOCK = 64, ROWS = 128, ELEMENT = 2 * 2 + 4, POWER = 4, RESTS = 16 * BLOCK, ALIGNMENT = 16 };
-    const int64_t blocks = h->batch * ((h->k + BLOCK - 1) / BLOCK), rows = (h->mn + ROWS - 1) / ROWS * ROWS,
-                  tiles = blocks * (rows / BLOCK), flags = (tiles + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    return h->batch * h->mn * h->k * ELEMENT + blocks * rows * POWER + flags + tiles * RESTS;
+void halved_pitch(struct terms *x, const struct kernel *k, const struct halved *h) {
+    enum { STEP = 8 };
+    const struct axis_list *last = h->is_k_last ? &h->k : &h->mn;
+    terms_size(x, k, last->axes, last->n);
+    terms_constant(x, STEP);
+    terms_op(x, FX_T_CDIV);
+    terms_constant(x, STEP);
+    terms_op(x, FX_T_MUL);
+}
+
+void halved_plane(struct terms *x, const struct kernel *k, const struct halved *h) {
+    const struct axis_list *first = h->is_k_last ? &h->mn : &h->k;
+    terms_size(x, k, first->axes, first->n);
+    halved_pitch(x, k, h);
+    terms_op(x, FX_T_MUL);
+}
+
+void halved_bytes(struct terms *x, const struct kernel *k, const struct halved *h) {
+    enum { BLOCK = 64, ROWS = 128, ELEMENT = 2 * 2 + 4, RECORD = 4 * BLOCK + 16, RESTS = 16 * BLOCK };
+    halved_plane(x, k, h);
+    terms_constant(x, ELEMENT);
+    terms_op(x, FX_T_MUL);
+    terms_size(x, k, h->k.axes, h->k.n);
+    terms_constant(x, BLOCK);
+    terms_op(x, FX_T_CDIV);
+    terms_size(x, k, h->mn.axes, h->mn.n);
+    terms_constant(x, ROWS);
+    terms_op(x, FX_T_CDIV);
+    terms_op(x, FX_T_MUL);
+    terms_constant(x, ROWS / BLOCK * (RECORD + RESTS));
+    terms_op(x, FX_T_MUL);
+    terms_op(x, FX_T_ADD);
 }

@@ -85,14 +85,18 @@ double nominal_extent(const struct graph *g, int axis);
 double nominal_size(const struct graph *g, const int *axes, int n);
 double tensor_bytes(const struct graph *g, const struct tensor *t);
 enum { SPLIT_PARTS = 3, HALVED_PARTS = 2 };
-/* Of one that is halved: the numbers that fx_halves of kernels/driver_halves.cuh has; what all of it takes in memory.
- */
+/* Of one that is halved: the labels of its matrices, of their rows or columns, and of k. As fx_halves of
+ * kernels/driver_halves.cuh lays them out: elements from one row of the contiguous axis to the next, of a plane, and
+ * bytes of a matrix. */
 struct halved {
-    int64_t batch, mn, k;
+    struct axis_list batch, mn, k;
     bool is_k_last;
 };
-struct halved tensor_halved(const struct graph *g, const struct tensor *t);
-int64_t halved_bytes(const struct halved *h);
+struct halved tensor_halved(const struct tensor *t);
+struct terms;
+void halved_pitch(struct terms *x, const struct kernel *k, const struct halved *h);
+void halved_plane(struct terms *x, const struct kernel *k, const struct halved *h);
+void halved_bytes(struct terms *x, const struct kernel *k, const struct halved *h);
 /* Bits that an element takes in memory, in all its parts. */
 int tensor_bits(const struct tensor *t);
 

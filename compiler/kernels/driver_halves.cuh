@@ -4,8 +4,8 @@
    Where two f16 do not do, flags of blocks of 64 x 64 of either operand say so (fx_halves_exact). A consumer then adds up that block of k by multiply-adds in order of k, as f32 are: infinities,
    NaN, subnormal numbers and what lies near either end of the range give what f32 gives.
    A stage holds one part of A's rows and of the columns of every B, 64 k of each, in boxes of 64 x 64; two stages in a row, the second part first, are a block of k.
-   Two consumers take turns: one starts its products when the other has started all of its own. What a block needs of memory beside the stages, flags and powers, is asked for a block ahead, and
-   the powers of columns are staged where the epilogue stages sums.
+   Flags and powers of a block come with its second part, into slots beside the stages.
+   Two consumers take turns: one starts its products when the other has started all of its own.
    Grid, barriers: as in driver_wgmma.cuh.
    Invariant: as there. An operand is the whole of what is stored, matrices whose k and m or n lie contiguous, in either order. Of finite operands a sum is within 2^-22 of its
    magnitudes, and the rounding of every 64 k, of the true one; sums of integers of up to 23 bits are exact where their magnitudes add up to no more than 2^23. */
@@ -20,46 +20,44 @@ enum { FX_HALVES_WIDE = 1, FX_HALVES_RESTS = 2, FX_HALVES_UNEVEN = FX_HALVES_WID
 // A product alone of 24 bits and a power of two is exact in f32: so RESTS matter beside rows of such.
 FX_DEVICE bool fx_halves_exact(int a, int b) { return ((a & b >> 4) | (b & a >> 4) | ((a | b) & FX_HALVES_SPECIAL)) != 0; }
 
-// fx_halves: an f32 of BATCH matrices of R rows (columns) by K, stored as two f16, each in a plane of all elements. Behind them stand, where flags are SPECIAL or WIDE, the f32 as they are; for every
-// 64 k a power of two of each row, of zeros for as many as make up 128; the flags; and of each tile of 64 x 64 what two f16 leave, a unit in the last place or nothing: digits to the base 4,
-// of what is to be added and 1; a word has those of a thread of fx_halve, the first one's highest
-template <long long BATCH_, int R_, int K_, bool IS_K_LAST_>
+// fx_halves: matrices of `rows` rows (columns) by k of f32, stored as two f16, one after the other: of each a plane of the first f16 and one of the second, whose contiguous axis is padded to 8; where flags
+// are SPECIAL or WIDE, the f32 as they are; for every 64 k, and 64 of rows as make up a multiple of 128, a record: powers of two and flags; and of each such tile what two f16 leave, a unit in the
+// last place or nothing: digits to the base 4, of what is to be added and 1; a word has those of a thread of fx_halve, the first one's highest
+template <bool IS_K_LAST_>
 struct fx_halves {
-  static constexpr long long BATCH = BATCH_;
-  static constexpr int R = R_, K = K_;
   static constexpr bool IS_K_LAST = IS_K_LAST_;
-  static constexpr int BLOCKS = (K + 63) / 64, ROWS = (R + 127) / 128 * 128, ROOM = ROWS / 64;
-  static constexpr unsigned TILES = BATCH * BLOCKS * ROOM;  // a kilobyte each has room in memory
-  static constexpr long long N = BATCH * R * K, POWERS_AT = 8 * N, FLAGS_AT = POWERS_AT + 4 * BATCH * BLOCKS * ROWS;
-  static constexpr long long RESTS_AT = FLAGS_AT + (BATCH * BLOCKS * ROOM + 15) / 16 * 16;
+  static constexpr int FLAGS = 64 * 4, RECORD = FLAGS + 16, RESTS = 256 * 4;  // bytes: where the flags stand in a record, what it takes, what the rests of a tile take
+  int rows, k;
 
-  unsigned short bits;  // of the first f16; those of the second lie N elements on
-
-  static FX_DEVICE long long element(long long batch, int mn, int k) { return IS_K_LAST ? (batch * R + mn) * K + k : (batch * K + k) * R + mn; }
-  static FX_DEVICE long long power(long long batch, int mn, int block) { return (batch * BLOCKS + block) * ROWS + mn; }
-  static FX_DEVICE long long flag(long long batch, int mn, int block) { return (batch * BLOCKS + block) * ROOM + mn / 64; }
-  FX_DEVICE float *whole() { return (float *)((char *)this + 4 * N); }
-  FX_DEVICE const float *whole() const { return (const float *)((const char *)this + 4 * N); }
-  FX_DEVICE float *powers() { return (float *)((char *)this + POWERS_AT); }
-  FX_DEVICE const float *powers() const { return (const float *)((const char *)this + POWERS_AT); }
-  FX_DEVICE unsigned char *flags() { return (unsigned char *)this + FLAGS_AT; }
-  FX_DEVICE const unsigned char *flags() const { return (const unsigned char *)this + FLAGS_AT; }
-  // A word for each thread of fx_halve.
-  FX_DEVICE unsigned *rests(long long flag) { return (unsigned *)((char *)this + RESTS_AT) + flag * 256; }
-  FX_DEVICE const unsigned *rests(long long flag) const { return (const unsigned *)((const char *)this + RESTS_AT) + flag * 256; }
-  // The f32 of an element; 0 outside.
-  FX_DEVICE float value(long long batch, int mn, int k) const {
-    if (mn >= R || k >= K) return 0;
-    const long long e = element(batch, mn, k);
-    const int all = flags()[flag(batch, mn, k / 64)];
-    if (all & (FX_HALVES_SPECIAL | FX_HALVES_WIDE)) return whole()[e];
-    float x = fx_f16_to_f32(this[e].bits) + fx_f16_to_f32(this[N + e].bits) * 0x1p-11f;
+  // Elements of memory from one row of the contiguous axis to the next; of a plane; where one stands there.
+  FX_DEVICE int pitch() const { return ((IS_K_LAST ? k : rows) + 7) / 8 * 8; }
+  FX_DEVICE long long plane() const { return (long long)(IS_K_LAST ? rows : k) * pitch(); }
+  FX_DEVICE long long element(int mn, int at) const { return IS_K_LAST ? (long long)mn * pitch() + at : (long long)at * pitch() + mn; }
+  FX_DEVICE int blocks() const { return (k + 63) / 64; }
+  FX_DEVICE int room() const { return (rows + 127) / 128 * 2; }  // tiles
+  // Bytes from where a matrix begins; what it takes.
+  FX_DEVICE long long second() const { return 2 * plane(); }
+  FX_DEVICE long long whole() const { return 4 * plane(); }
+  FX_DEVICE long long tile(int mn, int block) const { return (long long)block * room() + mn / 64; }
+  FX_DEVICE long long record(int mn, int block) const { return 8 * plane() + tile(mn, block) * RECORD; }
+  FX_DEVICE long long next() const { return (long long)room() * RECORD; }  // from a record to that of the next block
+  FX_DEVICE long long rests(int mn, int block) const { return record(0, blocks()) + tile(mn, block) * RESTS; }
+  FX_DEVICE long long bytes() const { return 8 * plane() + tile(0, blocks()) * (RECORD + RESTS); }
+  // The f32 of an element of a matrix; 0 outside.
+  FX_DEVICE float value(const char *matrix, int mn, int at) const {
+    if (mn >= rows || at >= k) return 0;
+    const long long e = element(mn, at);
+    const char *of_tile = matrix + record(mn, at / 64);
+    const int all = *(const int *)(of_tile + FLAGS);
+    if (all & (FX_HALVES_SPECIAL | FX_HALVES_WIDE)) return ((const float *)(matrix + whole()))[e];
+    const unsigned short *first = (const unsigned short *)matrix + e, *second_ = (const unsigned short *)(matrix + second()) + e;
+    float x = fx_f16_to_f32(*first) + fx_f16_to_f32(*second_) * 0x1p-11f;
     if (all & FX_HALVES_RESTS) {
-      const int side = IS_K_LAST ? mn % 64 : k % 64, along = IS_K_LAST ? k % 64 : mn % 64;
-      const unsigned digit = rests(flag(batch, mn, k / 64))[side / 8 * 32 + along / 2] >> (15 - side % 8 * 2 - along % 2) * 2 & 3;
+      const int side = IS_K_LAST ? mn % 64 : at % 64, along = IS_K_LAST ? at % 64 : mn % 64;
+      const unsigned digit = ((const unsigned *)(matrix + rests(mn, at / 64)))[side / 8 * 32 + along / 2] >> (15 - side % 8 * 2 - along % 2) * 2 & 3;
       x = fx_from_bits(fx_bits(x) + digit - 1);
     }
-    return x * powers()[power(batch, mn, k / 64)];
+    return x * ((const float *)of_tile)[mn % 64];
   }
 };
 
@@ -68,27 +66,33 @@ template <class PROBLEM>
 FX_DEVICE void fx_halve(const PROBLEM &p) {
   typedef typename PROBLEM::halves halves;
   constexpr bool IS_K_LAST = halves::IS_K_LAST;
-  constexpr bool IS_WHOLE = halves::R % 128 == 0 && halves::K % 64 == 0;  // no tile has anything outside
-  constexpr int SIDES = IS_K_LAST ? 8 : 2, STRIDE = IS_K_LAST ? halves::K : halves::R;  // rows, or columns, that a thread has elements of; from one element of it to the next
+  constexpr int SIDES = IS_K_LAST ? 8 : 2;  // rows, or columns, that a thread has elements of
+  const halves of = p.shape();
+  const int stride = IS_K_LAST ? of.k : of.rows;  // from one element of a thread to the next
+  const unsigned blocks = of.blocks(), room = of.room(), tiles = (unsigned)p.matrices() * blocks * room;
+  const bool is_whole = of.rows % 128 == 0 && of.k % 64 == 0;  // no tile has anything outside
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const unsigned sides = fx_shared(fx_smem());
   int turn = 0;  // flags of all warps have two places, in turns
-  const float *from = p.from();
-  halves *to = p.to();
-  const bool are_pairs = fx_is_aligned<2>(from);
-  for (unsigned tile = blockIdx.x; tile < halves::TILES; tile += gridDim.x) {
-    const int block = (int)(tile % (unsigned)halves::BLOCKS), first = (int)(tile / (unsigned)halves::BLOCKS % (unsigned)halves::ROOM) * 64, mn = first + (IS_K_LAST ? warp * 8 : lane * 2);
+  const bool are_pairs = fx_is_aligned<2>(p.from()) && stride % 2 == 0;
+  for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    const unsigned row = tile / blocks;  // of tiles, of all matrices
+    const int block = (int)(tile - row * blocks), first = (int)(row % room) * 64, mn = first + (IS_K_LAST ? warp * 8 : lane * 2);
     const int k = block * 64 + (IS_K_LAST ? lane * 2 : warp * 8);
-    const long long batch = tile / (unsigned)(halves::BLOCKS * halves::ROOM), e = halves::element(batch, mn, k), flag = halves::flag(batch, first, block);
-    // Of the side that is not contiguous, those inside; both of a pair are.
-    const int n_inside = IS_WHOLE ? 8 : (IS_K_LAST ? k < halves::K : mn < halves::R) ? IS_K_LAST ? halves::R - mn : halves::K - k : 0;
+    const float *from = p.from() + (long long)(row / room) * of.rows * of.k + (IS_K_LAST ? (long long)mn * stride + k : (long long)k * stride + mn);
+    char *matrix = p.to() + row / room * of.bytes(), *record = matrix + of.record(first, block);
+    // Of the side that is not contiguous, those inside; whether the second of a pair is.
+    const int n_inside = is_whole ? 8 : (IS_K_LAST ? k < of.k : mn < of.rows) ? IS_K_LAST ? of.rows - mn : of.k - k : 0;
+    const bool has_second = is_whole || (IS_K_LAST ? k + 1 < of.k : mn + 1 < of.rows);
     unsigned x[8][2];  // bits of floats
+    if (are_pairs && n_inside >= 8) {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      x[i][0] = x[i][1] = 0;
-      if (i < n_inside) {
-        if (are_pairs) fx_load_words(x[i], from + e + i * STRIDE);
-        else x[i][0] = fx_bits(from[e + i * STRIDE]), x[i][1] = fx_bits(from[e + i * STRIDE + 1]);
+      for (int i = 0; i < 8; ++i) fx_load_words(x[i], from + (long long)i * stride);
+    } else {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        x[i][0] = i < n_inside ? fx_bits(from[(long long)i * stride]) : 0;
+        x[i][1] = i < n_inside && has_second ? fx_bits(from[(long long)i * stride + 1]) : 0;
       }
     }
     unsigned most[SIDES];  // the largest of a row, as bits: more than those of infinity where it is a NaN
@@ -148,8 +152,9 @@ FX_DEVICE void fx_halve(const PROBLEM &p) {
       power[i] = of_power - (14u << 23);
     }
     if (largest >= 185u << 23 || smallest < (47u << 23) - 1) of_thread |= FX_HALVES_SPECIAL;
-    unsigned *powers = (unsigned *)to->powers() + halves::power(batch, mn, block);
-    if (IS_K_LAST ? lane == 0 : warp == 0) fx_store_words(powers, power);
+    if (IS_K_LAST ? lane == 0 : warp == 0) fx_store_words(record + (mn - first) * 4, power);
+    unsigned short *halved = (unsigned short *)matrix + of.element(mn, k), *halved_second = (unsigned short *)(matrix + of.second()) + of.element(mn, k);
+    const long long pitch = of.pitch();
     unsigned least = ~0u, zero = 0, rests = 0;  // twice the bits of the least that is not 0, less 1; ~0 where one is 0; a digit to the base 4 for each element
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
@@ -163,8 +168,8 @@ FX_DEVICE void fx_halve(const PROBLEM &p) {
       rests = rests * 4 + (fx_bits(lo) - fx_bits(fmaf(fx_f16_to_f32((unsigned short)words[1][0]), 0x1p-11f, fx_f16_to_f32((unsigned short)words[0][0]))));
       rests = rests * 4 + (fx_bits(hi) - fx_bits(fmaf(fx_f16_to_f32((unsigned short)(words[1][0] >> 16)), 0x1p-11f, fx_f16_to_f32((unsigned short)(words[0][0] >> 16)))));
       if (i < n_inside) {
-        fx_store_words(to + e + i * STRIDE, words[0]);
-        fx_store_words(to + halves::N + e + i * STRIDE, words[1]);
+        fx_store_words(halved + i * pitch, words[0]);
+        fx_store_words(halved_second + i * pitch, words[1]);
       }
     }
     if (least < 0x72000000u - 1) of_thread |= FX_HALVES_WIDE;    // below 2^-13, where the largest is 2^14
@@ -176,12 +181,12 @@ FX_DEVICE void fx_halve(const PROBLEM &p) {
         for (int j = 0; j < 2; ++j) {
           const int side = IS_K_LAST ? i : j;
           if (x[i][j] << 1 && fx_from_bits(x[i][j]) * up[side % SIDES] == 0) of_thread |= FX_HALVES_WIDE;
-          if (i < n_inside && !(x[i][j] << 1) && most[side % SIDES]) of_thread |= FX_HALVES_UNEVEN;
+          if (i < n_inside && (j == 0 || has_second) && !(x[i][j] << 1) && most[side % SIDES]) of_thread |= FX_HALVES_UNEVEN;
         }
       }
     }
     if (rests) of_thread |= FX_HALVES_RESTS;
-    to->rests(flag)[threadIdx.x] = rests + 0x55555555u;
+    ((unsigned *)(matrix + of.rests(first, block)))[threadIdx.x] = rests + 0x55555555u;
     of_thread = (int)fx_reduce_or((unsigned)of_thread);
     const unsigned flags = sides + 8 * 32 * 16 + turn;
     if (lane == 0) fx_shared_put1(flags + warp * 4, (unsigned)of_thread);
@@ -194,64 +199,90 @@ FX_DEVICE void fx_halve(const PROBLEM &p) {
       all |= other[0] | other[1] | other[2] | other[3];
     }
     turn ^= 32;  // who reads these is a barrier ahead of who writes them again
-    if (threadIdx.x == 0) to->flags()[flag] = (unsigned char)all;
+    const unsigned flags_of_record[4] = {(unsigned)all, 0, 0, 0};
+    if (threadIdx.x == 0) fx_store_words(record + halves::FLAGS, flags_of_record);
     if (all & (FX_HALVES_SPECIAL | FX_HALVES_WIDE)) {
+      float *whole = (float *)(matrix + of.whole()) + of.element(mn, k);
 #pragma unroll
       for (int i = 0; i < 8; ++i)
-        if (i < n_inside) fx_store_words(to->whole() + e + i * STRIDE, x[i]);
+        if (i < n_inside) fx_store_words(whole + i * pitch, x[i]);
     }
   }
 }
 
-// fx_halves_producer: the mainloop as the producer runs it: either part of every block of k of a tile into the next stage
+// fx_wgmma_halves: as fx_wgmma_split, and slots for the records of blocks of k: those of A's rows, then those of the columns of every B; so many that one is given back with the stages of the block after its own
+template <class SPLIT>
+struct fx_wgmma_halves : SPLIT {
+  static constexpr int RECORD = fx_halves<true>::RECORD, OF_A = SPLIT::BM / 64 * RECORD, OF_B = SPLIT::BN / 64 * RECORD;
+  static constexpr int SLOTS = (SPLIT::STAGES + 1) / 2 + 1, SLOT_BYTES = OF_A + (SPLIT::STAGE_BYTES - SPLIT::A_BYTES) / SPLIT::B_BYTES * OF_B;
+  static constexpr int SHARED_BYTES = SPLIT::SHARED_BYTES + SLOTS * SLOT_BYTES;
+};
+
+// fx_halves_slots: where a thread stands in a ring of slots
+template <class ENGINE>
+struct fx_halves_slots {
+  unsigned first;  // of the slots, in shared memory
+  int slot;        // at hand
+
+  FX_DEVICE unsigned address() const { return first + slot * ENGINE::SLOT_BYTES; }
+  FX_DEVICE void next() { slot = slot + 1 == ENGINE::SLOTS ? 0 : slot + 1; }
+};
+
+// fx_halves_producer: the mainloop as the producer runs it: either part of every block of k of a tile into the next stage, with the second one the records of the block
 template <class ENGINE>
 struct fx_halves_producer {
   fx_wgmma_ring<ENGINE> &ring;  // of the block
+  fx_halves_slots<ENGINE> &slots;
   const fx_tile &at;            // the tile
   const fx_tensor_map *map;     // of the segment's first operand
 
   template <class SEGMENT, int J, class PROBLEM>
-  FX_DEVICE void load_b(const PROBLEM &p, int part, int k) {
+  FX_DEVICE void find_b(const PROBLEM &p, const char *(&records)[SEGMENT::SUMS], int block) const {
     if constexpr (J < SEGMENT::SUMS) {
-      fx_split_load<ENGINE::BN, typename SEGMENT::template b<J>>(p, map + 1 + J, ring.address() + ENGINE::A_BYTES + J * ENGINE::B_BYTES, ring.full(), part, J, at.batch, 0, at.n, k);
-      load_b<SEGMENT, J + 1>(p, part, k);
+      typedef typename SEGMENT::template b<J> b;
+      records[J] = b::matrix(p, J, at.batch) + b::shape(p).record(at.n, block);
+      find_b<SEGMENT, J + 1>(p, records, block);
     }
   }
-  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
-  FX_DEVICE void add(const PROBLEM &p) {
-    const int k_end = SEGMENT::k(p);
+  template <class SEGMENT, int J, class PROBLEM>
+  FX_DEVICE void load_b(const PROBLEM &p, const char *(&records)[SEGMENT::SUMS], int part, int k) const {
+    if constexpr (J < SEGMENT::SUMS) {
+      typedef typename SEGMENT::template b<J> b;
+      fx_split_load<ENGINE::BN, b>(p, map + 1 + J, ring.address() + ENGINE::A_BYTES + J * ENGINE::B_BYTES, ring.full(), part, J, at.batch, 0, at.n, k);
+      if (part) {
+        fx_bulk_load(slots.address() + ENGINE::OF_A + J * ENGINE::OF_B, records[J], ENGINE::OF_B, ring.full());
+        records[J] += b::shape(p).next();
+      }
+      load_b<SEGMENT, J + 1>(p, records, part, k);
+    }
+  }
+  // Blocks of k from one on.
+  template <class SEGMENT, class PROBLEM>
+  FX_DEVICE void run(const PROBLEM &p, int begin, int end) {
+    typedef typename SEGMENT::a a;
+    const char *of_a = a::matrix(p, 0, at.batch) + a::shape(p).record(at.m, begin), *of_b[SEGMENT::SUMS];
+    find_b<SEGMENT, 0>(p, of_b, begin);
 #pragma unroll 1
-    for (int k = 0; k < k_end; k += ENGINE::BK) {
-#pragma unroll 1
+    for (int k = begin * ENGINE::BK; k < end * ENGINE::BK; k += ENGINE::BK) {
+#pragma unroll
       for (int part = 1; part >= 0; --part) {
         fx_mbarrier_wait(ring.empty(), ring.parity ^ 1);
-        fx_mbarrier_expect(ring.full(), ENGINE::A_BYTES + SEGMENT::SUMS * ENGINE::B_BYTES);
-        fx_split_load<ENGINE::BM, typename SEGMENT::a>(p, map, ring.address(), ring.full(), part, 0, at.batch, 0, at.m, k);
-        load_b<SEGMENT, 0>(p, part, k);
+        fx_mbarrier_expect(ring.full(), ENGINE::A_BYTES + SEGMENT::SUMS * ENGINE::B_BYTES + part * (ENGINE::OF_A + SEGMENT::SUMS * ENGINE::OF_B));
+        fx_split_load<ENGINE::BM, a>(p, map, ring.address(), ring.full(), part, 0, at.batch, 0, at.m, k);
+        if (part) fx_bulk_load(slots.address(), of_a, ENGINE::OF_A, ring.full());
+        load_b<SEGMENT, 0>(p, of_b, part, k);
         ring.next();
       }
+      of_a += a::shape(p).next();
+      slots.next();
     }
     map += 1 + SEGMENT::SUMS;
   }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    run<SEGMENT>(p, 0, (SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
+  }
   FX_DEVICE void next_segment() {}
-};
-
-// fx_halves_place: an operand of a tile: where it is stored, which of the matrices it is, its first row or column
-template <class HALVES>
-struct fx_halves_place {
-  const HALVES *base;
-  long long batch;
-  int mn;
-};
-
-// fx_halves_ahead: what a thread asks for a block of k ahead
-template <class ENGINE, int SUMS>
-struct fx_halves_ahead {
-  static constexpr int PER_LANE = ENGINE::BN / 32;  // columns of a sum whose powers a lane stages
-
-  int of_a, of_b[SUMS][ENGINE::BN / 64];  // flags
-  float rows[2];                          // the powers of its rows
-  unsigned columns[SUMS][PER_LANE];
 };
 
 // fx_halves_consumer: the mainloop as a consumer runs it
@@ -260,53 +291,23 @@ struct fx_halves_consumer {
   fx_wgmma_sums<ENGINE> &acc;                                           // the sums
   float (&first)[SUMS][ENGINE::BN / 2], (&rest)[SUMS][ENGINE::BN / 2];  // of a block: of the first parts; of the others, times 2^11
   fx_wgmma_ring<ENGINE> &ring;                                          // of the block
+  fx_halves_slots<ENGINE> &slots;
   int consumer;                                                         // 0 or 1
   const fx_tile &at;                                                    // the tile
-  unsigned staging;                                                     // shared memory of the warp's own: powers of the columns of every sum
 
-  template <class OPERAND, class PROBLEM>
-  FX_DEVICE auto place(const PROBLEM &p, int j, int mn) const {
-    typedef typename OPERAND::halves halves;
-    const halves *base = OPERAND::base(p, j), *first = OPERAND::at(p, j, at.batch, 0);
-    return fx_halves_place<halves>{base, (first - base) / ((long long)halves::R * halves::K), mn};
-  }
-  template <class SEGMENT, class PROBLEM>
-  FX_DEVICE auto place_a(const PROBLEM &p) const {
-    return place<typename SEGMENT::a>(p, 0, at.m + consumer * 64);
-  }
-  template <class SEGMENT, int J, class PROBLEM>
-  FX_DEVICE auto place_b(const PROBLEM &p) const {
-    return place<typename SEGMENT::template b<J>>(p, J, at.n);
-  }
-  template <class SEGMENT, int J, class PROBLEM>
-  FX_DEVICE void ask_b(fx_halves_ahead<ENGINE, SUMS> &x, const PROBLEM &p, int block) const {
-    if constexpr (J < SEGMENT::SUMS) {
-      const auto b = place_b<SEGMENT, J>(p);
-#pragma unroll
-      for (int i = 0; i < ENGINE::BN / 64; ++i) x.of_b[J][i] = b.base->flags()[b.base->flag(b.batch, b.mn + i * 64, block)];
-      fx_load_words(x.columns[J], b.base->powers() + b.base->power(b.batch, b.mn, block) + threadIdx.x % 32 * fx_halves_ahead<ENGINE, SUMS>::PER_LANE);
-      ask_b<SEGMENT, J + 1>(x, p, block);
-    }
-  }
-  template <class SEGMENT, class PROBLEM>
-  FX_DEVICE void ask(fx_halves_ahead<ENGINE, SUMS> &x, const PROBLEM &p, int block) const {
-    const auto a = place_a<SEGMENT>(p);
-    x.of_a = a.base->flags()[a.base->flag(a.batch, a.mn, block)];
-    const float *powers = a.base->powers() + a.base->power(a.batch, a.mn, block) + (threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4);
-    x.rows[0] = powers[0], x.rows[1] = powers[8];
-    ask_b<SEGMENT, 0>(x, p, block);
-  }
-  // Whether a block is added up as f32: the same for all threads, which the compiler then knows. What was asked for is not looked at before.
+  // Whether a block is added up as f32: the same for all threads, which the compiler then knows.
   template <class SEGMENT>
-  FX_DEVICE bool is_exact(fx_halves_ahead<ENGINE, SUMS> &x) const {
-    fx_hide(x.of_a);
-    int of_b = 0;
+  FX_DEVICE bool is_exact(unsigned records) const {
+    constexpr int FLAGS = fx_halves<true>::FLAGS;
+    int of_a, of_b = 0;
+    fx_shared_get<1>(&of_a, records + consumer * ENGINE::RECORD + FLAGS);
 #pragma unroll
     for (int i = 0; i < SEGMENT::SUMS * (ENGINE::BN / 64); ++i) {
-      fx_hide(x.of_b[i / (ENGINE::BN / 64)][i % (ENGINE::BN / 64)]);
-      of_b |= x.of_b[i / (ENGINE::BN / 64)][i % (ENGINE::BN / 64)];
+      int flags;
+      fx_shared_get<1>(&flags, records + ENGINE::OF_A + i * ENGINE::RECORD + FLAGS);
+      of_b |= flags;
     }
-    return fx_ballot(fx_halves_exact(x.of_a, of_b)) != 0;
+    return fx_ballot(fx_halves_exact(of_a, of_b)) != 0;
   }
   // Starts the products of a part of A and one of every B; begins: they are the first of `to`.
   template <class SEGMENT>
@@ -333,23 +334,15 @@ struct fx_halves_consumer {
   FX_DEVICE void give_back(int stage) {
     if (threadIdx.x % 32 == 0) fx_mbarrier_arrive(ring.empty(stage));
   }
-  template <class SEGMENT>
-  FX_DEVICE void stage_columns(const fx_halves_ahead<ENGINE, SUMS> &x) const {
-    constexpr int PER_LANE = fx_halves_ahead<ENGINE, SUMS>::PER_LANE;
-    fx_warp_barrier();  // every lane has read those of the block before
-#pragma unroll
-    for (int j = 0; j < SEGMENT::SUMS; ++j) fx_shared_put<PER_LANE>(staging + (j * ENGINE::BN + threadIdx.x % 32 * PER_LANE) * 4, x.columns[j]);
-    fx_warp_barrier();
-  }
   // Adds the totals of a block to its sums: the first parts' have the powers of rows already; power: those, by row of a thread.
   template <class SEGMENT>
-  FX_DEVICE void total(const float (&power)[2]) {
+  FX_DEVICE void total(const float (&power)[2], unsigned records) {
 #pragma unroll
     for (int j = 0; j < SEGMENT::SUMS; ++j) {
 #pragma unroll
       for (int i = 0; i < ENGINE::BN / 8; ++i) {
         float of_columns[2];
-        fx_shared_get<2>(of_columns, staging + (j * ENGINE::BN + i * 8 + threadIdx.x % 4 * 2) * 4);
+        fx_shared_get<2>(of_columns, records + ENGINE::OF_A + j * ENGINE::OF_B + i / 8 * ENGINE::RECORD + (i % 8 * 8 + threadIdx.x % 4 * 2) * 4);
 #pragma unroll
         for (int e = 0; e < 4; ++e)
           acc.of[SEGMENT::sum(j)][0][i * 4 + e] += (first[j][i * 4 + e] + rest[j][i * 4 + e] * (power[e / 2] * 0x1p-11f)) * of_columns[e % 2];
@@ -360,16 +353,27 @@ struct fx_halves_consumer {
   template <class SEGMENT, int J, class PROBLEM>
   FX_DEVICE void add_exact(const PROBLEM &p, int block) {
     if constexpr (J < SEGMENT::SUMS) {
-      const auto a = place_a<SEGMENT>(p);
-      const auto b = place_b<SEGMENT, J>(p);
-      const int row = a.mn + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4, column = b.mn + threadIdx.x % 4 * 2;
+      typedef typename SEGMENT::a a;
+      typedef typename SEGMENT::template b<J> b;
+      constexpr int PER_LANE = ENGINE::BN / 32;
+      const auto of_a = a::shape(p);
+      const auto of_b = b::shape(p);
+      const char *from_a = a::matrix(p, 0, at.batch), *from_b = b::matrix(p, J, at.batch);
+      // A lane has one of the rows, and of the columns those that it adds to from PER_LANE * (lane / 4) on.
+      const int lane = threadIdx.x % 32, column = at.n + lane % 4 * 2;
+      int row = at.m + consumer * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4 + lane % 2 * 8, own = lane / 4 * PER_LANE;
+      fx_hide(row), fx_hide(own);  // else addresses are kept in registers for blocks most of which need none
       const int k_end = min((block + 1) * ENGINE::BK, SEGMENT::k(p));
 #pragma unroll 1
       for (int k = block * ENGINE::BK; k < k_end; ++k) {
-        const float x[2] = {a.base->value(a.batch, row, k), a.base->value(a.batch, row + 8, k)};
+        const unsigned of_row = fx_bits(of_a.value(from_a, row, k));
+        unsigned of_column[PER_LANE];
+#pragma unroll
+        for (int i = 0; i < PER_LANE; ++i) of_column[i] = fx_bits(of_b.value(from_b, column + (own + i) / 2 * 8 + (own + i) % 2, k));
+        const float x[2] = {fx_from_bits(fx_shuffle_from(of_row, lane / 4 * 4)), fx_from_bits(fx_shuffle_from(of_row, lane / 4 * 4 + 1))};
 #pragma unroll
         for (int i = 0; i < ENGINE::BN / 4; ++i) {
-          const float y = b.base->value(b.batch, column + i / 2 * 8 + i % 2, k);
+          const float y = fx_from_bits(fx_shuffle_from(of_column[i % PER_LANE], i / PER_LANE * 4 + lane % 4));
 #pragma unroll
           for (int r = 0; r < 2; ++r) {
             float &sum = acc.of[SEGMENT::sum(J)][0][i / 2 * 4 + r * 2 + i % 2];
@@ -380,30 +384,30 @@ struct fx_halves_consumer {
       add_exact<SEGMENT, J + 1>(p, block);
     }
   }
-  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
-  FX_DEVICE void add(const PROBLEM &p) {
-    const int blocks = (SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK;
-    fx_halves_ahead<ENGINE, SUMS> ahead;
-    ask<SEGMENT>(ahead, p, 0);
+  // Blocks of k from `block` on.
+  template <class SEGMENT, class PROBLEM>
+  FX_DEVICE void run(const PROBLEM &p, int block, int end) {
+    const unsigned own_row = consumer * ENGINE::RECORD + (threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4) * 4;  // of a slot
 #pragma unroll 1
-    for (int block = 0; block < blocks; ++block) {
-      const bool exact = is_exact<SEGMENT>(ahead);
-      const int next = min(block + 1, blocks - 1);
+    for (; block < end; ++block) {
+      const unsigned records = slots.address();
+      bool exact = false;
       int stages[2];
       unsigned from[2];  // by part
 #pragma unroll
       for (int i = 1; i >= 0; --i) {
         stages[i] = ring.stage, from[i] = ring.address();
         fx_mbarrier_wait(ring.full(), ring.parity);
+        if (i) exact = is_exact<SEGMENT>(records);
         ring.next();
       }
+      slots.next();
       fx_named_barrier(1 + consumer, 256);  // the other one has started its products
       if (exact) {
         fx_named_arrive(2 - consumer, 256);
         add_exact<SEGMENT, 0>(p, block);
         give_back(stages[1]);
         give_back(stages[0]);
-        ask<SEGMENT>(ahead, p, next);
         continue;
       }
       fx_wgmma_begin();
@@ -412,9 +416,9 @@ struct fx_halves_consumer {
       fx_wgmma_begin();
       multiply<SEGMENT>(first, from[0], from[0], true);
       fx_wgmma_commit();
-      stage_columns<SEGMENT>(ahead);
-      const float power[2] = {ahead.rows[0], ahead.rows[1]};
-      ask<SEGMENT>(ahead, p, next);
+      float power[2];
+      fx_shared_get<1>(&power[0], records + own_row);
+      fx_shared_get<1>(&power[1], records + own_row + 8 * 4);
       fx_wgmma_wait<1>();
       scale<SEGMENT>(rest, 0x1p-11f, 0x1p-11f);
       fx_wgmma_begin();
@@ -427,8 +431,12 @@ struct fx_halves_consumer {
       fx_wgmma_wait<0>();
       give_back(stages[1]);
       give_back(stages[0]);
-      total<SEGMENT>(power);
+      total<SEGMENT>(power, records);
     }
+  }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    run<SEGMENT>(p, 0, (SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
   }
   FX_DEVICE void next_segment() {}
 };
@@ -442,11 +450,12 @@ FX_DEVICE void fx_gemm_halves(const PROBLEM &p, const fx_tensor_map *maps, long 
   const unsigned tiles = fx_count_tiles<ENGINE>(p, batches);
   const int group = threadIdx.x / 128;
   fx_wgmma_ring<ENGINE> ring = {stages, barriers, 0, 0};
+  fx_halves_slots<ENGINE> slots = {barriers + 2 * ENGINE::STAGES * 8, 0};
   if (threadIdx.x == 0) ring.begin(1, 4 * CONSUMERS);
   fx_wgmma_start(maps);
 
   if (group == 0) {
-    fx_wgmma_produce<ENGINE, fx_halves_producer<ENGINE>>(p, maps, tiles, ring);
+    fx_wgmma_produce<ENGINE, fx_halves_producer<ENGINE>>(p, maps, tiles, ring, slots);
     return;
   }
 
@@ -462,7 +471,7 @@ FX_DEVICE void fx_gemm_halves(const PROBLEM &p, const fx_tensor_map *maps, long 
     float first[SUMS][ENGINE::BN / 2], rest[SUMS][ENGINE::BN / 2];
 #pragma unroll
     for (int i = 0; i < SUMS * ENGINE::BN / 2; ++i) acc.of[i / (ENGINE::BN / 2)][0][i % (ENGINE::BN / 2)] = 0;
-    fx_halves_consumer<ENGINE, SUMS> mainloop = {acc, first, rest, ring, consumer, at, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES};
+    fx_halves_consumer<ENGINE, SUMS> mainloop = {acc, first, rest, ring, slots, consumer, at};
     p.accumulate(mainloop);
     fx_wgmma_epilogue<ENGINE>(p, at, consumer * 64 + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
   }

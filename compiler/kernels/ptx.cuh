@@ -76,6 +76,9 @@ FX_DEVICE unsigned fx_shuffle_xor(unsigned w, int mask) { return __shfl_xor_sync
 // fx_shuffle_up: the word held by the lane `delta` below; a lane with none below gets its own; all lanes of the warp take part
 FX_DEVICE unsigned fx_shuffle_up(unsigned w, int delta) { return __shfl_up_sync(0xffffffffu, w, delta); }
 
+// fx_shuffle_from: w of another lane of the warp
+FX_DEVICE unsigned fx_shuffle_from(unsigned w, int lane) { return __shfl_sync(0xffffffffu, w, lane); }
+
 // fx_ballot: a bit for each lane: whether it says yes; all lanes of the warp take part
 FX_DEVICE unsigned fx_ballot(bool yes) { return __ballot_sync(0xffffffffu, yes); }
 

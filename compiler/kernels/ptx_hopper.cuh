@@ -55,6 +55,11 @@ FX_DEVICE void fx_tma_load(unsigned to, const fx_tensor_map *map, unsigned barri
 #undef FX_TMA_LOAD
 }
 
+// fx_bulk_load: starts copying adjacent bytes into shared memory, a multiple of 16, from and to such; the barrier is told of them
+FX_DEVICE void fx_bulk_load(unsigned to, const void *from, int bytes, unsigned barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(barrier) : "memory");
+}
+
 // fx_tma_load_cluster: as fx_tma_load, to the same place in shared memory of every block of the cluster whose bit is set, where the memory barrier at the same place is told of the bytes
 template <int RANK>
 FX_DEVICE void fx_tma_load_cluster(unsigned to, const fx_tensor_map *map, unsigned barrier, const int (&at)[RANK], unsigned short blocks) {

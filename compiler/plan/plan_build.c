@@ -371,8 +371,10 @@ static void build_buffers(struct arena *a, const struct unit *u, int index, stru
         struct terms x = {.a = a};
         int n = 0;
         if (t.is_halved) {
-            const struct halved h = tensor_halved(c->graph, &t);
-            terms_constant(&x, halved_bytes(&h));
+            const struct halved h = tensor_halved(&t);
+            terms_size(&x, k, h.batch.axes, h.batch.n);
+            halved_bytes(&x, k, &h);
+            terms_op(&x, FX_T_MUL);
         } else if (!c->partition->buffers[i].held) add_bytes(&x, k, &t, &n);
         buffers[i] = (struct fx_buffer){.name = c->n_kernels ? u->launches[index][0].buffer_names[i] : "",
             .kind = is_kept[i] ? FX_BUFFER_CONST : FX_BUFFER_WORKSPACE,

@@ -394,9 +394,15 @@ static void cost(struct terms *x, const struct scheduled_graph *c, const struct 
         terms_op(x, FX_T_MAX);
     } else {
         add_constant(x, epilogue);
+        if (f->splits_k) {
+            launch_cluster(x, c, l, f);
+            terms_op(x, FX_T_CDIV);
+            add_constant(x, llround(PARTS * f->exchange));
+        }
     }
     terms_op(x, FX_T_MUL);
     if (f->hides_epilogue) add_constant(x, epilogue);
+    if (f->splits_k) add_constant(x, llround(PARTS * f->at_end));
 }
 
 /* Whether some configurations take no more than so much k, and are preferred where they do. */

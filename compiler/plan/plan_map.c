@@ -71,6 +71,27 @@ static struct fx_expr words_expr(struct arena *a, const struct fx_expr *e, int f
     return terms_done(&x);
 }
 
+/* Matrices of two f16 lie one after the other, their rows padded. */
+static void set_halved_strides(struct arena *a, const struct kernel *k, const struct tensor *t,
+    const struct map_axis *axes, int n, struct fx_map *out) {
+    const struct halved h = tensor_halved(t);
+    struct terms pitch = {.a = a}, plane = {.a = a};
+    halved_pitch(&pitch, k, &h);
+    halved_plane(&plane, k, &h);
+    out->strides[1] = terms_done(&pitch);
+    for (int i = 0; i < n; i++) {
+        struct terms x = {.a = a};
+        const int after = tensor_axis(t, axes[i].axis) + 1;
+        terms_size(&x, k, t->axes + after, h.batch.n - after);
+        halved_bytes(&x, k, &h);
+        terms_op(&x, FX_T_MUL);
+        terms_constant(&x, fx_dtype_bits(t->dtype) / 8);
+        terms_op(&x, FX_T_DIV);
+        out->strides[MAP_INNER + i] = terms_done(&x);
+    }
+    out->strides[MAP_INNER + n] = terms_done(&plane);
+}
+
 /* k and m or n, whichever is contiguous first, then the others. */
 static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c, const struct map *m) {
     const struct graph *g = c->graph;
@@ -115,6 +136,7 @@ static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c,
         out.strides[out.rank] = terms_done(&apart);
         out.box[out.rank++] = 1;
     }
+    if (t->is_halved) set_halved_strides(a, k, t, axes, n, &out);
     return out;
 }
 

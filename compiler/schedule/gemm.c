@@ -393,13 +393,24 @@ bool gemm_has_mn_major(const struct gemm_shape *shape) {
     return false;
 }
 
+/* Whether the rows or columns of a halved tensor have all labels of mn. */
+static bool is_all_of(const struct graph *g, const struct tensor *t, const struct axis_list *mn) {
+    const struct halved h = tensor_halved(t);
+    int n = 0;
+    for (int i = 0; i < mn->n; i++) {
+        if (g->kernel->axes[mn->axes[i]].extent == 1) continue;
+        if (find_label(&h.mn, mn->axes[i]) < 0) return false;
+        n++;
+    }
+    return n == h.mn.n;
+}
+
 bool gemm_has_whole_matrices(const struct graph *g, const struct gemm_shape *shape) {
     for (int i = 0; i < shape->n_segments; i++)
         for (int j = -1; j < shape->segments[i].n_sums; j++) {
             const struct axis_list *mn = j < 0 ? &shape->m : &shape->n;
             const struct operand *o = j < 0 ? &shape->segments[i].a : &shape->segments[i].b[j];
-            if (!o->tensor.is_halved || tensor_halved(g, &o->tensor).mn != (int64_t)nominal_size(g, mn->axes, mn->n))
-                return false;
+            if (!o->tensor.is_halved || !is_all_of(g, &o->tensor, mn)) return false;
         }
     return true;
 }

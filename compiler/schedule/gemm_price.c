@@ -140,7 +140,7 @@ static double tile_cycles(const struct graph *g, const struct scheduled *s, cons
     *computed_ops *= rounds * resident_blocks(sms, below * beside) / (tiles * blocks);
     if (f->is_fed) return sms * (rounds * (tile / blocks + f->of_tile + f->exchange) + f->at_end);
     if (begins) return sms * rounds * (tile + epilogue + COPIED_BEGIN);
-    if (!f->hides_epilogue) return sms * rounds * ((tile + epilogue) / blocks + f->exchange);
+    if (!f->hides_epilogue) return sms * (rounds * ((tile + epilogue) / blocks + f->exchange) + f->at_end);
     double both = (tile + epilogue) / 2;
     return sms * (rounds * (both > tile ? both : tile) + epilogue);
 }

@@ -134,7 +134,7 @@ static void need_unit(struct terms *x, int *n, const struct graph *g, const stru
  * multiples of that. */
 static void need_copied(struct terms *x, int *n, const struct graph *g, const struct operand *o,
     const struct axis_list *kk, const struct axis_list *mn) {
-    if (o->layout == LAYOUT_STRIDED) return;
+    if (o->layout == LAYOUT_STRIDED || o->tensor.is_halved) return; /* its rows are padded */
     const struct axis_list *run = o->layout == LAYOUT_K_MAJOR ? kk : mn;
     const struct view *v = o->tensor.view;
     int of = 128 / fx_dtype_bits(o->tensor.dtype);
@@ -315,8 +315,8 @@ static void need_segment(struct terms *x, int *n, const struct scheduled_graph *
     if (cut) need_below(x, n, k, &cut->whole, 1);
     /* a map of the whole reads on behind the end of a slice, so no block of k crosses it */
     if (cut && f->takes_maps) need_multiple(x, n, k, e->k.axes, e->k.n, block_of_k(e));
-    /* The first products of a sum begin it; there is something to share out. */
-    if (f->takes_maps || f->piece) need_some(x, n, k, all_k, e->k_outer.n + e->k.n);
+    /* The first products of a sum begin it, but of two f16; there is something to share out. */
+    if ((f->takes_maps && !shape->is_halved) || f->piece) need_some(x, n, k, all_k, e->k_outer.n + e->k.n);
     bool is_aligned = f->is_aligned && !e->is_ragged;
     if (is_aligned && e->a.value) need_operand(x, n, c, s, &e->a, e, &shape->m, f->swaps ? f->chunk : 0, f->takes_maps);
     for (int j = 0; is_aligned && j < e->n_sums; j++)
@@ -364,6 +364,12 @@ struct terms schedule_needs(
     }
     if (s->row) return row_needs(a, c, s, f);
     const struct pointwise_shape *space = &s->pointwise;
+    if (group_halves(c->partition, s->group)) {
+        const struct tensor t = tensor_of_store(c->graph, c->partition, s->group->stores);
+        const struct halved h = tensor_halved(&t);
+        need_below(&x, &n, k, h.mn.axes, h.mn.n);
+        need_below(&x, &n, k, h.k.axes, h.k.n);
+    }
     if (f->is_aligned) need_vectors(&x, &n, c, s, &space->cols, f->vector);
     if (f->is_small) {
         int from = x.n;

@@ -91,7 +91,10 @@ static const struct wgmma_tile halved_tiles[] = {
     {128, 128, 2, false, 1, 1, 32, 740, 740, 0, true, false, 0, 0},
     {128, 64, 2, false, 1, 1, 32, 600, 600, 0, true, false, 0, 0},
     {128, 64, 2, false, 2, 2, 32, 650, 600, 0, true, false, 0, 0},
+    {128, 128, 2, false, 1, 1, 32, 740, 740, 0, false, true, 0, 0},
+    {128, 64, 2, false, 1, 1, 32, 600, 600, 0, false, true, 0, 0},
 };
+enum { N_HALVED = sizeof halved_tiles / sizeof *halved_tiles };
 
 /* Tiles of f8: beside the sums there is room for what an instruction writes, and consumers stand side by side. */
 static const struct wgmma_tile f8_tiles[] = {
@@ -107,22 +110,32 @@ static const struct wgmma_tile f8_tiles[] = {
 };
 
 static const struct wgmma_tile *tiles_of(const struct gemm_shape *shape, int *n) {
-    if (shape->is_halved) return *n = sizeof halved_tiles / sizeof *halved_tiles, halved_tiles;
+    if (shape->is_halved) return *n = N_HALVED, halved_tiles;
     if (shape->is_split) return *n = sizeof split_tiles / sizeof *split_tiles, split_tiles;
     if (fx_is_f8(gemm_copied_dtype(shape, true))) return *n = sizeof f8_tiles / sizeof *f8_tiles, f8_tiles;
     return *n = sizeof tiles / sizeof *tiles, tiles;
 }
 
-/* By the formulas of engine_wgmma.cuh, driver_split.cuh and driver_wgmma_cluster.cuh. */
+/* Records of blocks of k beside the stages, by the formula of driver_halves.cuh. */
+static int records_bytes(const struct wgmma_tile *t, int stages, int b_tiles) {
+    enum { RECORD = 64 * 4 + 16 };
+    return t >= halved_tiles && t < halved_tiles + N_HALVED
+               ? ((stages + 1) / 2 + 1) * (t->bm + b_tiles * t->bn) / 64 * RECORD
+               : 0;
+}
+
+/* By the formulas of engine_wgmma.cuh, driver_split.cuh, driver_wgmma_cluster.cuh and driver_halves_cluster.cuh. */
 static int smem_bytes(
     const struct wgmma_tile *t, int stages, int b_tiles, int n_sums, int slabs, int behind, int staged) {
     enum { WARPS = WARPGROUP / 32, GROUP_BYTES = 16 * 32 + 32, BARRIERS = 2 * 8 };
     if (t->splits_k)
         return stages * (t->bm + b_tiles * t->bn) * K_BYTES +
-               n_sums * (t->bm / 64) * WARPS * (t->bn / 8) * GROUP_BYTES + (stages + t->consumers * WARPS) * BARRIERS;
+               n_sums * (t->bm / 64) * WARPS * (t->bn / 8) * GROUP_BYTES + (stages + t->consumers * WARPS) * BARRIERS +
+               records_bytes(t, stages, b_tiles);
     if (staged) return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * staged + 2 * stages * 8;
     int staging = slabs ? slabs * MAP_STORED_ROWS * MAP_ROW_BYTES + behind : 16 * (n_sums * t->chunk * 4 + 32);
-    return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * (WARPGROUP / 32) * staging + 2 * stages * 8;
+    return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * (WARPGROUP / 32) * staging + 2 * stages * 8 +
+           records_bytes(t, stages, b_tiles);
 }
 
 static int most_stages(
@@ -263,9 +276,12 @@ static const char *engine(
         columns = "fx_bytes_by";
     }
     int n_sums = s->gemm.n_accumulators;
-    if (s->gemm.is_split)
-        return arena_printf(&g->cx->arena, "fx_wgmma_split<fx_columns_%d, %d, %d, %d, %d, %d, %s>",
+    if (s->gemm.is_split) {
+        const char *split = arena_printf(&g->cx->arena, "fx_wgmma_split<fx_columns_%d, %d, %d, %d, %d, %d, %s>",
             e->bn * e->bm / 128, e->bm, b_tiles, stages, n_sums, e->chunk, is_aligned);
+        if (!s->gemm.is_halved) return split;
+        return arena_printf(&g->cx->arena, "fx_wgmma_halves%s<%s>", e->splits_k ? "_cluster" : "", split);
+    }
     if (e->splits_k)
         return arena_printf(&g->cx->arena, "fx_wgmma_cluster<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s>", type, e->bn,
             e->bm, b_tiles, stages, e->consumers, n_sums, is_aligned);

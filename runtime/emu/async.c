@@ -455,6 +455,24 @@ void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned ba
     }
 }
 
+void call_bulk(struct emu_thread *self, unsigned to, const void *from, int n_bytes, unsigned barrier) {
+    struct fiber *f = fiber_of(self);
+    struct mbarrier *b = find_mbarrier(f->warp->block, barrier);
+    if (!b) machine_fail(machine_now, CALLER, "copies bytes for a memory barrier that there is not");
+    if (to % PIECE || to < EMU_ADDRESS_0 || n_bytes <= 0 || n_bytes % PIECE || (uintptr_t)from % PIECE ||
+        to - EMU_ADDRESS_0 + (unsigned)n_bytes > self->shared_bytes)
+        machine_fail(machine_now, CALLER, "copies %d bytes to %lld of the block's %u bytes of shared memory", n_bytes,
+            (long long)to - EMU_ADDRESS_0, self->shared_bytes);
+    for (int i = 0; i < n_bytes; i += PIECE)
+        machine_copy(f, &(struct copy){.to = self->shared + (to - EMU_ADDRESS_0) + i,
+                            .from = (const char *)from + i,
+                            .n_bytes = PIECE,
+                            .n_valid = PIECE,
+                            .barrier = barrier,
+                            .pc = CALLER});
+    if (!machine_now->schedule.is_late && !self->is_watched) land_boxes(f->warp->block, b);
+}
+
 void call_send(struct emu_thread *self, unsigned from, const void *map, const int *at, int rank) {
     copy_box(self, from, map, 0, at, rank, false, CALLER);
 }

@@ -18,6 +18,7 @@ enum emu_limits {
 enum emu_operation { /* what all lanes of a warp do together */
     EMU_SHUFFLE_XOR = 1,
     EMU_SHUFFLE_UP,
+    EMU_SHUFFLE_FROM,
     EMU_LDMATRIX,
     EMU_LDMATRIX_TRANS,
     EMU_MMA_F16,
@@ -58,6 +59,8 @@ struct emu_calls { /* `self` is the thread that calls */
     void (*named)(struct emu_thread *self, int number, int threads, int waits); /* a named barrier */
     void (*box)(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank,
         unsigned blocks); /* asynchronous; to these of the cluster, a bit each; 0: to its own */
+    void (*bulk)(struct emu_thread *self, unsigned to, const void *from, int n_bytes,
+        unsigned barrier); /* adjacent bytes; asynchronous */
     void (*pixels)(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at,
         const unsigned short *offset, int rank); /* likewise a column of pixels */
     void (*send)(struct emu_thread *self, unsigned from, const void *map, const int *at,

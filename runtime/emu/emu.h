@@ -296,6 +296,7 @@ void call_mbarrier(struct emu_thread *self, enum emu_mbarrier what, unsigned at,
 void call_named(struct emu_thread *self, int number, int threads, int waits);
 void call_cluster(struct emu_thread *self, int waits);
 void call_put(struct emu_thread *self, unsigned to, unsigned barrier);
+void call_bulk(struct emu_thread *self, unsigned to, const void *from, int n_bytes, unsigned barrier);
 void call_box(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at, int rank,
     unsigned blocks);
 void call_pixels(struct emu_thread *self, unsigned to, const void *map, unsigned barrier, const int *at,

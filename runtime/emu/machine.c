@@ -92,7 +92,7 @@ static struct warp *warp_of(struct emu_machine *m, struct warp *now) {
     return found < 0 ? NULL : &m->blocks[0].warps[found];
 }
 
-static const char *const operations[] = {"", "shuffle_xor", "shuffle_up", "ldmatrix", "ldmatrix_trans", "mma_f16",
+static const char *const operations[] = {"", "shuffle_xor", "shuffle_up", "shuffle_from", "ldmatrix", "ldmatrix_trans", "mma_f16",
     "mma_bf16", "mma_tf32", "mma_i8_i8", "mma_i8_u8", "mma_u8_i8", "mma_u8_u8", "mma_e4m3_e4m3", "mma_e5m2_e4m3",
     "mma_e4m3_e5m2", "mma_e5m2_e5m2", "mma_f64", "warp barrier", "wgmma",
     "wgmma_begin", "wgmma_commit", "wgmma_wait", "setmaxnreg"};
@@ -399,6 +399,7 @@ static const struct emu_calls calls = {.barrier = call_barrier,
     .mbarrier = call_mbarrier,
     .named = call_named,
     .box = call_box,
+    .bulk = call_bulk,
     .pixels = call_pixels,
     .send = call_send,
     .sent = call_sent,

@@ -307,6 +307,10 @@ inline unsigned emu_shuffle(emu_operation operation, unsigned w, int operand) {
 }
 inline unsigned fx_shuffle_xor(unsigned w, int mask) { return emu_shuffle(EMU_SHUFFLE_XOR, w, mask); }
 inline unsigned fx_shuffle_up(unsigned w, int delta) { return emu_shuffle(EMU_SHUFFLE_UP, w, delta); }
+inline unsigned fx_shuffle_from(unsigned w, int lane) {
+  emu_self->words[1] = (unsigned)lane;
+  return emu_shuffle(EMU_SHUFFLE_FROM, w, 0);
+}
 inline unsigned fx_ballot(bool yes) {
   unsigned w = yes ? 1u << emu_self->thread.x % 32 : 0u;
   for (int mask = 1; mask < 32; mask *= 2) w |= fx_shuffle_xor(w, mask);
@@ -405,6 +409,9 @@ inline void fx_let_next_start() {}
 template <int RANK>
 inline void fx_tma_load(unsigned to, const fx_tensor_map *map, unsigned barrier, const int (&at)[RANK]) {
     emu_self->calls->box(emu_self, to, map, barrier, at, RANK, 0);
+}
+inline void fx_bulk_load(unsigned to, const void *from, int bytes, unsigned barrier) {
+    emu_self->calls->bulk(emu_self, to, from, bytes, barrier);
 }
 template <int RANK>
 inline void fx_tma_load_cluster(

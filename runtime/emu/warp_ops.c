@@ -15,6 +15,16 @@ static void shuffle(struct warp *w, bool is_up) {
     }
 }
 
+/* Every lane brought a word and whose it wants. */
+static void shuffle_from(struct warp *w) {
+    unsigned words[WARP];
+    for (int lane = 0; lane < WARP; lane++) words[lane] = w->fibers[lane].view.words[0];
+    for (int lane = 0; lane < WARP; lane++) {
+        unsigned *of = w->fibers[lane].view.words;
+        of[0] = words[of[1] % WARP];
+    }
+}
+
 /* ---- matrices ---- */
 
 /* Lane 8i + r brought the address of row r of matrix i: eight elements of 16 bits. */
@@ -161,6 +171,7 @@ void do_together(struct warp *w) {
     switch (w->operation) {
     case EMU_SHUFFLE_XOR: shuffle(w, false); break;
     case EMU_SHUFFLE_UP: shuffle(w, true); break;
+    case EMU_SHUFFLE_FROM: shuffle_from(w); break;
     case EMU_LDMATRIX: load_matrices(w, false); break;
     case EMU_LDMATRIX_TRANS: load_matrices(w, true); break;
     case EMU_MMA_TF32:

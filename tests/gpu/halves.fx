@@ -89,3 +89,37 @@ test ends { x.init: uniform(-1e-23,1e-23) w.init: uniform(-1e17,1e17) }
 test ends { x.init: uniform(-1e17,1e17) w.init: uniform(-1e9,1e9) }
 test ends { x.init: uniform(-3.4e38,3.4e38) w.init: uniform(-1e-10,1e-10) }
 test ends { x.init: 3.4028234e38 w.init: uniform(-1e-10,1e-10) }
+
+# Extents that the launch knows alone, also those that are no multiples of anything: rows of what is stored are padded.
+kernel open_mm(x: f32[M,K], w: f32[K,N], b: f32[N]) -> y: f32[M,N] { y = relu(x @ w + b) }
+kernel open_nk(x: f32[M,K], w: f32[N,K]) -> y: f32[M,N] { y = x @[K] w }
+kernel open_km(x: f32[K,M], w: f32[K,N]) -> y: f32[M,N] { y = x @[K] w }
+kernel open_batches(x: f32[B,C,M,K], w: f32[C,B,N,K]) -> y: f32[C,B,M,N] { y = x @[K] w }
+kernel open_heads(x: f32[B,T,K], w: f32[K,H,D]) -> y: f32[B,T,H,D] { y = x @ w }
+kernel open_two(x: f32[M,K], w: f32[K,N], v: f32[K,N]) -> y: f32[M,N] { y = silu(x @ w) * (x @ v) }
+kernel open_segments(x: f32[M,K], w: f32[K,N], u: f32[M,R], v: f32[R,N]) -> y: f32[M,N] { y = x @ w + 0.5 * (u @ v) }
+kernel open_constant(x: f32[M,K], w: const f32[K,N]) -> y: f32[M,N] { y = x @ w }
+kernel odd(x: f32[M=67,K=71], w: f32[K,N=77]) -> y: f32[M,N] { y = x @ w }
+test open_mm { M=72 K=136 N=88 init: integers(-200,200) }
+test open_mm { M=71 K=135 N=87 init: integers(-200,200) }
+test open_mm { M=71 K=135 N=87 }
+test open_mm { M=1 K=1 N=1 init: integers(-200,200) }
+test open_mm { M=5 K=0 N=7 init: integers(-200,200) }
+test open_nk { M=33 K=65 N=130 init: integers(-200,200) }
+test open_nk { M=130 K=200 N=130 }
+test open_km { M=67 K=77 N=130 init: integers(-200,200) }
+test open_batches { B=3 C=2 M=41 K=73 N=25 init: integers(-200,200) }
+test open_heads { B=3 T=41 K=73 H=3 D=25 init: integers(-200,200) }
+test open_two { M=65 K=73 N=41 init: integers(-2,2) }
+test open_segments { M=65 K=73 N=41 R=65 init: integers(-20,20) }
+test open_constant { M=65 K=73 N=41 init: integers(-20,20) }
+test odd { init: integers(-200,200) }
+
+# A cluster of blocks shares out k, as few tiles want it: slices of one length, of several, of none; blocks that are added up as f32 among them.
+test open_mm { M=72 K=1032 N=88 init: integers(-20,20) }
+test open_mm { M=200 K=2000 N=88 init: integers(-20,20) }
+test open_mm { M=71 K=135 N=88 }
+test open_nk { M=300 K=1200 N=136 }
+test open_nk { M=130 K=1200 N=136 x.init: outlier(1,1e12) w.init: outlier(1,1e12) }
+test open_segments { M=65 K=700 N=40 R=320 init: integers(-20,20) }
+test open_batches { B=1 C=2 M=41 K=400 N=24 init: integers(-200,200) }

@@ -114,6 +114,11 @@ FX_DEVICE void test_shuffle_up(const unsigned *x, unsigned *y, unsigned long lon
   for (int delta = 1; delta < 32; ++delta) y[delta - 1] = fx_shuffle_up(x[0], delta);
 }
 
+// case fx_shuffle_from: ww -> 32, exact
+FX_DEVICE void test_shuffle_from(const unsigned *x, unsigned *y, unsigned long long *) {
+  for (int i = 0; i < 32; ++i) y[i] = fx_shuffle_from(x[0], (int)(x[1] >> i & 31));
+}
+
 // case fx_ballot, fx_count_bits: w -> 33, exact
 FX_DEVICE void test_ballot(const unsigned *x, unsigned *y, unsigned long long *) {
   for (int bit = 0; bit < 32; ++bit) y[bit] = fx_ballot(x[0] >> bit & 1);

@@ -175,6 +175,25 @@ FX_DEVICE void test_box_4(const unsigned *x, unsigned *y, const fx_tensor_map *m
 // case fx_tma_load, fx_tma_prefetch: w8 -> 8, exact, box 64x4x2x2x2 of 75x9x6x5x4
 FX_DEVICE void test_box_5(const unsigned *x, unsigned *y, const fx_tensor_map *map) { copy_box<5>(x, y, map, {75, 9, 6, 5, 4}, {64, 4, 2, 2, 2}); }
 
+// case fx_bulk_load: w8 -> 8, exact
+// Every block copies the words of some of its threads, to any 16 bytes.
+FX_DEVICE void test_bulk(const unsigned *x, unsigned *y, const fx_tensor_map *) {
+  const unsigned at = fx_shared(fx_smem()), barrier = at + 2 * 4096;
+  unsigned *s = (unsigned *)fx_smem();
+  for (int i = 0; i < 16; ++i) s[i * 128 + threadIdx.x] = i;
+  fx_barrier();
+  const int first = blockIdx.x % 120, bytes = (blockIdx.x % 7 + 1) * 16, to = blockIdx.x % 61 * 64;
+  if (threadIdx.x == 0) {
+    fx_mbarrier_init(barrier, 1);
+    fx_mbarrier_publish();
+    fx_mbarrier_expect(barrier, bytes);
+    fx_bulk_load(at + to, x + first * 8, bytes, barrier);
+  }
+  fx_barrier();
+  fx_mbarrier_wait(barrier, 0);
+  for (int i = 0; i < 8; ++i) y[i] = s[i * 128 + threadIdx.x];
+}
+
 // copy_pixels: a column of pixels that every block copies and reads back word by word: from any channel, inside and behind, any pixel of the bounding box of any image, the last ones and behind them too
 // The first blocks have offsets up to the largest that there are, the others small ones.
 template <int RANK>

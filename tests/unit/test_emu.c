@@ -53,6 +53,8 @@ START_TEST(test_threads) {
             y),
         "%s", words);
     for (int i = 0; i < 64; i++) ck_assert(y[i] == (float)((i ^ 5) + 100 * (i % 32 < 3 ? i : i - 3)));
+    ck_assert_msg(run("  y_[t] = fx_from_bits(fx_shuffle_from(fx_bits(x_[t]), (t * 7 + 3) % 32));", y), "%s", words);
+    for (int i = 0; i < 64; i++) ck_assert(y[i] == (float)(i / 32 * 32 + (i * 7 + 3) % 32));
     ck_assert_msg(
         run("  fx_cp_async4(fx_shared(s + t), x_ + t, t % 2);\n  fx_cp_async_commit();\n  fx_cp_async_wait<0>();\n  fx_barrier();\n  y_[t] = s[t ^ 1];",
             y),

@@ -333,6 +333,21 @@ START_TEST(test_bad_boxes) {
 }
 END_TEST
 
+/* 512 adjacent bytes of x. */
+#define BYTES(to, from, n, told) \
+    "  if (t == 0) fx_mbarrier_expect(full, 512), fx_bulk_load(" to ", " from ", " n ", " told ");\n"
+
+START_TEST(test_bad_bytes) {
+    holds(BARRIERS BYTES("at + 16", "x_", "512", "full") WAIT "  if (t < 128) y_[t] = (float)s[4 + t];");
+    fails(BARRIERS BYTES("at + 8", "x_", "512", "full"), "copies 512 bytes to 8 of the block's");
+    fails(BARRIERS BYTES("at", "x_ + 1", "512", "full"), "copies 512 bytes to 0 of the block's");
+    fails(BARRIERS BYTES("at", "x_", "504", "full"), "copies 504 bytes to 0 of the block's");
+    fails(BARRIERS BYTES("at + 16000", "x_", "512", "full"), "copies 512 bytes to 16000 of the block's");
+    fails(BARRIERS BYTES("at", "x_", "512", "full + 16"), "copies bytes for a memory barrier that there is not");
+    fails(BARRIERS BYTES("at", "x_", "512", "full") "  y_[t] = (float)s[t % 128];\n" WAIT, "leaves something else");
+}
+END_TEST
+
 /* A column of pixels of map 1, of images of 64, of which the box has 1 to 62. */
 #define PIXELS(to, first, beside) \
     "  if (t == 0) { const int first[3] = {" first "}; const unsigned short beside[1] = {" beside "};\n" \
@@ -666,6 +681,7 @@ int main(void) {
     tcase_add_loop_test(t, test_pixels, 0, (int)(sizeof images / sizeof *images));
     tcase_add_loop_test(t, test_encode_im2col, 0, (int)(sizeof columns / sizeof *columns));
     tcase_add_test(t, test_bad_boxes);
+    tcase_add_test(t, test_bad_bytes);
     tcase_add_test(t, test_bad_pixels);
     tcase_add_test(t, test_sent_boxes);
     tcase_add_test(t, test_barriers);

@@ -27,7 +27,7 @@ static const struct subject {
         {{{4096, 64, 16, 1024}, "chain"}, {{4096, 1024, 4096, 1024}, "gemm gemm"}}, {20, 24, 16, 40}},
     /* few long columns are cut in parts */
     {"kernel f(x: f32[M,K], w: f32[K,N]) -> (y: f32[N], s: f32[M]) { h = x @ w\n y = max[M](h)\n s = sum[N](h) }",
-        {{{4096, 16, 4096}, "gemm row row"}, {{4096, 1024, 4096}, "gemm row row"}}, {9, 12, 20}},
+        {{{4096, 16, 4096}, "gemm row row"}, {{4096, 1024, 4096}, "pointwise, pointwise gemm row row"}}, {9, 12, 20}},
 };
 enum { N_SUBJECTS = sizeof subjects / sizeof *subjects };
 
