@@ -440,7 +440,12 @@ static void shape_arguments(struct trial *t) {
 }
 
 static DLDataType tensor_dtype(enum fx_dtype t) {
-    return (DLDataType){.code = t == FX_BF16 ? 4 : 2, .bits = (uint8_t)fx_dtype_bits(t), .lanes = 1};
+    int code = t == FX_BF16     ? 4
+               : t == FX_F8E4M3 ? 10
+               : t == FX_F8E5M2 ? 12
+               : fx_is_float(t) ? 2
+                                : fx_dtype_class_of(t) == FX_CLASS_U;
+    return (DLDataType){.code = (uint8_t)code, .bits = (uint8_t)fx_dtype_bits(t), .lanes = 1};
 }
 
 static unsigned alignment(const void *p) {
