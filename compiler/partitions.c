@@ -300,6 +300,40 @@ static void make_alike(struct fitter *f, int j) {
     if (again && is_like(f->forms[j], again)) f->forms[j] = again;
 }
 
+/* Entries for whole tiles, which repacked rows leave for a product that is taken where those pay. */
+static void keep_mapped(struct scheduled_graph *c) {
+    for (int l = 0; l < c->n_kernels; l++) {
+        struct scheduled *s = &c->kernels[l];
+        int n = 0, n_kept = 0;
+        for (int v = 0; v < s->n_configs; v++) n_kept += s->configs[v].takes_maps;
+        for (int v = 0; n_kept && v < s->n_configs; v++)
+            if (s->configs[v].takes_maps) s->configs[n++] = s->configs[v];
+        if (n_kept) s->n_configs = n;
+    }
+}
+
+/* Puts what passes make of rows of odd length ahead of all: repacked factors. Prices do not tell odd extents from
+ * others, so the pass says where that pays. */
+static void add_repacked(struct fitter *f, struct choice *x) {
+    enum { LARGE = 1024 };
+    struct point p = {0};
+    if (x->n == MOST_PARTITIONS) return;
+    for (int l = 0; l < f->n_labels; l++) {
+        const int64_t nominal = (int64_t)f->k->axes[f->labels[l]].nominal;
+        p.given[l] = nominal >= LARGE ? (nominal - 1) | 1 : nominal;
+    }
+    struct scheduled_graph *c = fitter_follow(f, &p) ? form_at(f, p.nominal) : NULL;
+    const struct kernel *k = c ? c->graph->kernel : NULL;
+    if (!c || !k->n_pays || !k->n_padded || !may_join(f, x, c)) return;
+    const struct fitted takes = {.pays = k};
+    if (!fitter_holds(f, &takes, &p)) return;
+    c->takes = fitter_expr(f, &takes);
+    keep_mapped(c);
+    f->forms[MOST_TRIED + 1] = c;
+    x->forms[x->n++] = MOST_TRIED + 1;
+    x->n_launches += c->n_launches, x->n_buffers += c->partition->n_buffers + c->n_partials + 1;
+}
+
 /* What else was priced was so at the point of the form, which no receipt is of. */
 static void forget_prices(struct scheduled_graph *c) {
     c->n_others = 0;
@@ -343,6 +377,12 @@ void partitions_find(struct cx *cx, struct kernel *k, const struct pipeline_opti
             form->chosen = f->forms[best];
             if (form->chosen->graph->kernel->n_axes > f->wide->n_axes) f->wide = form->chosen->graph->kernel;
         }
+    }
+    const int n_priced = x.n;
+    add_repacked(f, &x);
+    if (x.n > n_priced) {
+        struct scheduled_graph *first = f->forms[x.forms[n_priced]];
+        first->next = form->chosen, form->chosen = first;
     }
     for (int i = 0; i < x.n; i++) fitter_price(f, f->forms[x.forms[i]], nominal);
     for (int i = 1; i < x.n; i++) forget_prices(f->forms[x.forms[i]]);

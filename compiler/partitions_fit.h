@@ -33,7 +33,7 @@ struct fitter {
     int n_points;
     struct point points[MOST_POINTS];
     int n_forms;
-    struct scheduled_graph *forms[MOST_TRIED + 1];
+    struct scheduled_graph *forms[MOST_TRIED + 2]; /* the last one of odd extents */
     const double *made_at[MOST_TRIED + 1]; /* by form: the nominal extents it was made at */
     const struct kernel *wide; /* k with the labels that passes added to the forms that are taken */
     double *seconds[MOST_TRIED + 1]; /* by point, and those of a form that is tried */

@@ -167,6 +167,7 @@ struct kernel {
     int n_pins;
     struct pin *pins;
     int n_cuts;             /* of a graph's kernel: contractions whose k was cut; */
+    int n_padded;           /* whose factors are repacked; */
     int n_pays;
     struct fx_expr pays[MAX_PAYS]; /* where that pays at extents of the launch */
     struct bounds *bounds;    /* of the checker: what it derived of the extents */

@@ -10,13 +10,14 @@
 
 #include "graph/operand.h"
 #include "passes/build.h"
+#include "passes/open.h"
 #include "passes/passes.h"
 
-enum { STEP = 8, MOST_PADDED = 4 };
+enum { STEP = 8, LINE = 64, MOST_PADDED = 4, ELEMENT_BYTES = 2 };
 /* What a copy costs beside its bytes. */
 static const double COPY_SECONDS = 3e-6;
-/* What the repacked product waits for memory, too; what adding slices up costs. */
-static const double WAITING_SECONDS = 6e-6, JOIN_SECONDS = 4e-6;
+/* What the repacked product waits for memory, too. */
+static const double WAITING_SECONDS = 6e-6;
 
 /* Flops a cycle of a multiprocessor: of factors as they are, loaded without alignment; of repacked ones. Bytes of memory
  * that repacking takes for a byte of a factor: f32 is stored as three parts (fuse/fuse_split.c). */
@@ -27,7 +28,12 @@ static const struct rates {
 struct padder {
     const struct graph *g;
     struct kernel *kernel; /* of the new graph */
-    int n_padded;
+    int n_padded, n_copies;
+    struct repacked { /* a factor, by label */
+        const struct node *of;
+        int label;
+        struct node *made;
+    } copies[2 * MOST_PADDED];
 };
 
 static bool is_16_bit_float(enum fx_dtype t) { return t == FX_F16 || t == FX_BF16; }
@@ -40,10 +46,10 @@ static bool is_factor(const struct graph *g, const struct node *n, const struct 
     if (!tensor_of_factor(g, n, &t) || t.dtype != dtype || !t.n_axes) return false;
     *bytes = fx_dtype_bits(dtype) / 8;
     *is_odd = true;
-    if (is_16_bit_float(dtype) && g->kernel->axes[k].extent % STEP == 0) *is_odd = false; /* as it is: windows.c */
+    if (is_16_bit_float(dtype) && (int64_t)nominal_extent(g, k) % STEP == 0) *is_odd = false; /* as it is: windows.c */
     for (int i = 0; i < t.n_axes; i++) {
-        int64_t extent = g->kernel->axes[t.axes[i]].extent;
-        if (extent < 1) return false;
+        const int64_t extent = (int64_t)nominal_extent(g, t.axes[i]);
+        if (extent < 1 || (dtype == FX_F32 && g->kernel->axes[t.axes[i]].extent < 0)) return false;
         *bytes *= (double)extent;
         bool may_be_last = dtype == FX_F32 ? t.axes[i] == k || !node_has_axis(other, t.axes[i]) : i == t.n_axes - 1;
         if (may_be_last && extent % STEP == 0) *is_odd = false;
@@ -59,6 +65,11 @@ static const struct rates *rates_of(const struct graph *g, const struct node *su
     return is_in_parts ? &OF_F32 : NULL;
 }
 
+/* Whether the launch has some extent of n. */
+static bool is_open(const struct graph *g, const struct node *n) {
+    return g->kernel->axes[n->reduced[0]].extent < 0 || !node_has_fixed_extents(g, n);
+}
+
 static bool is_padded(const struct padder *s, const struct node *n) {
     const struct graph *g = s->g;
     const struct arch *m = g->cx->arch;
@@ -66,14 +77,16 @@ static bool is_padded(const struct padder *s, const struct node *n) {
     struct tensor a, b;
     bool odd[2];
     double bytes[2];
-    if (n->kind != N_REDUCE || n->n_reduced != 1 || g->kernel->axes[n->reduced[0]].extent < 1 ||
-        n->args[0]->n_axes >= MAX_AXES)
+    if (n->kind != N_REDUCE || n->n_reduced != 1 || n->args[0]->n_axes >= MAX_AXES)
         return false;
     if (!as_mainloop(n, &c) || !is_matrix_product(g, n) || !tensor_of_factor(g, c.a, &a) ||
         !tensor_of_factor(g, c.b, &b))
         return false;
     const struct rates *of = rates_of(g, n, a.dtype);
     bool is_mixed = is_16_bit_float(a.dtype) && is_16_bit_float(b.dtype);
+    if (is_open(g, n) && (c.a->kind != N_INPUT || c.b->kind != N_INPUT || a.is_strided || b.is_strided ||
+                             g->kernel->axes[n->reduced[0]].extent >= 0))
+        return false;
     if (!of || (a.dtype != b.dtype && !is_mixed) ||
         !is_factor(g, c.a, c.b, n->reduced[0], a.dtype, &odd[0], &bytes[0]) ||
         !is_factor(g, c.b, c.a, n->reduced[0], b.dtype, &odd[1], &bytes[1]) || (!odd[0] && !odd[1]))
@@ -95,28 +108,104 @@ static bool is_padded(const struct padder *s, const struct node *n) {
            flops / (of->repacked * all) + of->copied * (bytes[0] + bytes[1]) / m->copied + n_copies * COPY_SECONDS;
 }
 
+/* Where the launch has extents: whether repacking pays, as is_padded has it, of a product whose k is not cut. */
+static struct fx_expr pays_expr(const struct graph *g, const struct kernel *k, const struct node *n,
+    const struct contraction *c) {
+    enum { ADDS = 2, THOUSAND = 1000 };
+    const struct rates *of = &OF_16_BITS;
+    const struct slices product = {.k = n->reduced[0], .stored = -1, .rate = of->repacked, .of = *c};
+    const struct open_writer w = {&g->cx->arena, g->cx->arch, k, n, &product};
+    struct terms x = {.a = &g->cx->arena};
+    int n_copies = 0;
+    open_is_odd(&w, &x, n->reduced[0], STEP);
+    open_has_odd_rows(&w, &x);
+    terms_op(&x, FX_T_AND);
+    open_product(&w, &x, -1, -1);
+    for (int side = 0; side < 2; side++) {
+        const struct node *f = side ? c->b : c->a;
+        if (node_is_constant(g, f)) continue;
+        terms_size(&x, k, f->axes, f->n_axes);
+        open_op(&x, open_femtoseconds(THOUSAND * ELEMENT_BYTES * of->copied / g->cx->arch->copied), FX_T_MUL);
+        open_op(&x, THOUSAND, FX_T_DIV);
+        terms_op(&x, FX_T_ADD);
+        n_copies++;
+    }
+    open_op(&x, open_femtoseconds(n_copies * COPY_SECONDS), FX_T_ADD);
+    open_odd(&w, &x); /* as it is; 0 of a few rows */
+    open_odd_slices(&w, &x);
+    open_op(&x, 1, FX_T_MAX);
+    terms_op(&x, FX_T_DIV);
+    terms_size(&x, k, n->axes, n->n_axes);
+    terms_size(&x, k, n->reduced, 1);
+    terms_op(&x, FX_T_MUL);
+    open_op(&x, open_femtoseconds(ADDS / (of->as_it_is * arch_all_cycles(g->cx->arch))), FX_T_MUL);
+    terms_op(&x, FX_T_MAX);
+    terms_op(&x, FX_T_LT);
+    terms_op(&x, FX_T_AND);
+    return terms_done(&x);
+}
+
 /* How long the new label is: of few tiles, whose k split_k may cut for every multiprocessor, slices of whole blocks, if
  * that adds little. */
 static int64_t padded_extent(const struct graph *g, const struct node *n, const struct contraction *c) {
-    enum { TILE = 128, SLICE_STEP = 64, LEAST_SLICE = 1024, ADDED = 16 };
+    enum { LEAST_PADDED = 1024, ADDED = 16 };
     const int64_t extent = g->kernel->axes[n->reduced[0]].extent, least = (extent / STEP + 1) * STEP;
     int64_t slices = (int64_t)(g->cx->arch->sms / build_tiles(g, n, c, TILE));
-    if (slices > extent / LEAST_SLICE) slices = extent / LEAST_SLICE;
+    if (slices > extent / LEAST_PADDED) slices = extent / LEAST_PADDED;
     if (slices < 2) return least;
     const int64_t length = (extent / slices / SLICE_STEP + 1) * SLICE_STEP,
                   whole = (extent + length - 1) / length * length;
     return whole - extent <= extent / ADDED ? whole : least;
 }
 
-/* Factor f along the new label, 0 behind the end of the old one. */
-static struct node *repacked(struct graph *out, struct node *f, int k, int label, const struct node *like) {
+/* Factor f along the new label, 0 behind the end of the old one: once, however many products read it. */
+static struct node *repacked(struct padder *s, struct graph *out, struct node *f, int k, int label,
+    const struct node *like) {
     struct node at = {
         .kind = N_ACCESS, .dtype = f->dtype, .has_fill = true, .axis = -1, .span = like->span, .source = like->source};
+    for (int i = 0; i < s->n_copies; i++)
+        if (s->copies[i].of == f && s->copies[i].label == label) return s->copies[i].made;
     at.args[at.n_args++] = f;
     at.at[at.n_at++] = k;
     at.args[at.n_args++] = build_index(out, label, like);
     at.args[at.n_args] = build_zero(out, f->dtype, like);
-    return build_node(out, at);
+    struct node *made = build_node(out, at);
+    s->copies[s->n_copies++] = (struct repacked){f, label, made};
+    return made;
+}
+
+/* What an open k is a multiple of in the copies: elements of a line of the L2 cache, where that adds little. */
+static void push_step(struct terms *x, const struct kernel *kernel, int k) {
+    enum { LEAST = 512 };
+    terms_constant(x, LEAST);
+    terms_extent(x, kernel, k);
+    terms_op(x, FX_T_LT);
+    open_op(x, LINE - STEP, FX_T_MUL);
+    open_op(x, STEP, FX_T_ADD);
+}
+
+/* The label that stands for k in the factors that are repacked; where the launch has extents, and when that pays. */
+static int padded_label(struct padder *s, const struct node *n, const struct contraction *c) {
+    const struct graph *g = s->g;
+    const int k = n->reduced[0];
+    const struct axis whole = s->kernel->axes[k];
+    struct axis padded = {.name = whole.name, .extent = -1, .span = whole.span};
+    if (!is_open(g, n)) {
+        padded.extent = padded_extent(g, n, c), padded.nominal = (double)padded.extent;
+        return build_made_label(g, s->kernel, padded, "_padded", (struct fx_expr){0}, "");
+    }
+    struct terms x = {.a = &g->cx->arena};
+    terms_extent(&x, s->kernel, k);
+    push_step(&x, s->kernel, k);
+    terms_op(&x, FX_T_CDIV);
+    push_step(&x, s->kernel, k);
+    terms_op(&x, FX_T_MUL);
+    padded.nominal = ((int64_t)whole.nominal / LINE + 1) * LINE;
+    const int label = build_made_label(g, s->kernel, padded, "_padded", terms_done(&x),
+        arena_printf(&g->cx->arena, NAME_FMT " in multiples of %d, or %d", NAME_ARG(whole.name), STEP, LINE));
+    const struct fx_expr pays = pays_expr(g, s->kernel, n, c);
+    if (s->kernel->n_pays < MAX_PAYS) s->kernel->pays[s->kernel->n_pays++] = pays;
+    return label;
 }
 
 static struct node *pad(void *state, struct graph *out, const struct node *old, struct node *n, struct node **map) {
@@ -125,17 +214,9 @@ static struct node *pad(void *state, struct graph *out, const struct node *old, 
     if (s->n_padded == MOST_PADDED || s->kernel->n_axes >= FX_MAX_EXTENTS || !is_padded(s, old) ||
         !as_contraction(old, &c))
         return graph_add(out, n);
-    s->n_padded++;
-    int k = old->reduced[0];
-    const struct axis whole = s->kernel->axes[k];
-    struct axis padded = {.name = build_label_name(s->g, s->kernel, whole.name, "_padded"),
-        .extent = padded_extent(s->g, old, &c),
-        .span = whole.span,
-        .part_of = -1,
-        .is_inner = true};
-    padded.nominal = (double)padded.extent;
-    int label = build_label(s->g, s->kernel, padded);
-    struct node *a = repacked(out, map[c.a->id], k, label, n), *b = repacked(out, map[c.b->id], k, label, n),
+    s->n_padded++, s->kernel->n_padded++;
+    const int k = old->reduced[0], label = padded_label(s, old, &c);
+    struct node *a = repacked(s, out, map[c.a->id], k, label, n), *b = repacked(s, out, map[c.b->id], k, label, n),
                 sum = *n;
     sum.args[0] = build_op(out, O_MUL, a, b, NULL, n);
     sum.reduced[0] = label;

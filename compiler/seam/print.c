@@ -163,13 +163,13 @@ static void print_launch(struct buf *out, const struct fx_kernel *k, const struc
 }
 
 void plan_print_where(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e) {
-    enum { MOST = 80 }; /* terms that partitions.c fits come to fewer; what slices of k pay is a formula of hundreds */
+    enum { MOST = 80 }; /* terms that partitions.c fits come to fewer; where slices or copies pay is a formula of hundreds */
     const char *separator = "";
     if (e->n <= MOST) {
         plan_print_expr(out, k, e);
         return;
     }
-    buf_puts(out, "slices pay, by times of ");
+    buf_puts(out, "it pays, by times of ");
     for (int i = 0; i < k->n_extents; i++) {
         bool stands = false;
         for (int t = 0; t < e->n; t++) stands |= e->terms[t].op == FX_T_EXTENT && e->terms[t].v == i;

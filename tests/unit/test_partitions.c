@@ -28,6 +28,13 @@ static const struct subject {
     /* few long columns are cut in parts */
     {"kernel f(x: f32[M,K], w: f32[K,N]) -> (y: f32[N], s: f32[M]) { h = x @ w\n y = max[M](h)\n s = sum[N](h) }",
         {{{4096, 16, 4096}, "gemm row row"}, {{4096, 1024, 4096}, "pointwise, pointwise gemm row row"}}, {9, 12, 20}},
+    /* rows of lengths that are no whole 16 bytes are repacked: of one product, of batches, of two with a common factor */
+    {"kernel f(x: bf16[M,K], w: bf16[N,K], b: f32[N]) -> y: f32[M,N] { y = relu(x @[K] w + b) }",
+        {{{2017, 3193, 263}, "pointwise pointwise gemm"}, {{4096, 4096, 4096}, "gemm"}}, {20, 77, 37}},
+    {"kernel f(x: f16[B,M,K], w: f16[B,K,N]) -> y: f16[B,M,N] { y = x @ w }",
+        {{{16, 1000, 1003, 1001}, "pointwise pointwise gemm"}, {{16, 1000, 1000, 1000}, "gemm"}}, {3, 20, 43, 24}},
+    {"kernel f(x: bf16[K,M], w: bf16[N,K], v: bf16[N,K]) -> y: f32[M,N] { y = (x @[K] w) * (x @[K] v) }",
+        {{{4095, 4095, 4096}, "pointwise pointwise pointwise gemm"}, {{4096, 4096, 4096}, "gemm"}}, {35, 20, 24}},
 };
 enum { N_SUBJECTS = sizeof subjects / sizeof *subjects };
 
