@@ -284,6 +284,7 @@ struct fx_skinny_lines {
   typedef typename PRODUCT::small T;
   static constexpr int LINES = PRODUCT::LINES, WORDS = N * PRODUCT::SIZE / 4;
   static constexpr bool IS_COMPUTED = fx_skinny_is_computed<OPERAND>(0), ALONG_K = OPERAND::LAYOUT == FX_K_MAJOR;
+  static constexpr bool WINDOWS = !ALIGNED && ALONG_K && PRODUCT::SIZE == 2 && N == 8;
   int j, batch, ko, k_end, mn, mn_end;
 
   template <class PROBLEM, class PLACE>
@@ -331,6 +332,14 @@ struct fx_skinny_lines {
             memcpy(w[l] + i, half, sizeof half);
           }
         } else {
+          if constexpr (WINDOWS) {
+            if (k >= 3 && k + 12 <= k_end) {
+              unsigned window[8];
+              fx_mma_window(window, from, true);
+              fx_mma_of_window(w[l], window);
+              continue;
+            }
+          }
           T x[N];
 #pragma unroll
           for (int n = 0; n < N; ++n) x[n] = k + n < k_end ? from[n * stride] : T{};

@@ -493,6 +493,10 @@ struct fx_expr launch_prefers(
     if (l->kernel->row && f->wants_grid) need_grid(&x, &n, c, l, f);
     if (l->kernel->row && f->from_cols) need_at_least(&x, &n, k, &l->kernel->row->cols, f->from_cols);
     if (f->from_k) need_at_least(&x, &n, k, &l->kernel->gemm.segments[0].k, f->from_k);
+    if (f->from_wide) {
+        const struct gemm_shape *shape = &l->kernel->gemm;
+        need_at_least(&x, &n, k, f->swaps ? &shape->m : &shape->n, f->from_wide);
+    }
     if (f->few) {
         int from = x.n;
         fits(&x, c, l, f, f->few, 1);

@@ -60,7 +60,7 @@ struct pointwise_shape { /* rows are decoded label by label, columns lie contigu
     struct axis_list rows, cols;
 };
 
-enum { MAX_VARIANTS = 56 };
+enum { MAX_VARIANTS = 96 };
 /* Extents of super-axes of contractions are at most that, so that a tile past the end still fits an int. */
 enum { MOST_INDEX = 0x7fff0000 };
 
@@ -106,6 +106,7 @@ struct config { /* one entry point: a tile and what it assumes */
     int from_cols;       /* likewise: from which it is; 0: any */
     int few;             /* likewise: only where so many times its clusters are no more than the SMs; 0: always */
     int from_k;          /* the faster choice only from so much k on; 0: any */
+    int from_wide;       /* likewise of the side that the skinny driver reads once */
     int wants_few;       /* the faster choice only where an SM has no more than so many blocks to do; 0: always */
     int wants_grid;      /* the faster choice only where every SM has so many quarters of a block to do; 0: always */
     double rate;         /* flops a cycle and SM the mainloop sustains, for the price */

@@ -21,6 +21,7 @@ enum {
     LEAST_K = 64, /* from which the lanes of a warp along k are busy */
     OPEN_K = 4096,
     OPEN_TILES = 2, /* for an SM */
+    DOT_TILES = 16, /* of rows of any alignment: of more mma reads as fast */
     MANY_TILES = 3
 };
 
@@ -139,8 +140,11 @@ static const char *product_text(
         w->is_a || !x->swapped ? x->product : x->swapped, method.small, rows);
 }
 
+/* Tiles that a configuration is for: where the launch has the extent of the wide side, few or many have their own. */
+enum wideness { ANY_NUMBER, OF_FEW, OF_SOME, OF_MANY };
+
 static void add_config(const struct graph *g, const struct partition *p, struct scheduled *s, const struct skinny *x,
-    const struct wide *w, struct method method, bool is_aligned, bool is_of_few) {
+    const struct wide *w, struct method method, bool is_aligned, enum wideness wideness) {
     struct chunk_reads r = wide_reads(g, p, s, w);
     bool is_k = w->layout != LAYOUT_MN_MAJOR, is_double = fx_dtype_bits(x->sum) == 64;
     int n_sums = s->gemm.n_accumulators, chunk = chunk_of(w, &r, x->size, 16 / x->size, is_aligned), warps = WARPS;
@@ -148,9 +152,11 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     const struct axis_list *wide_axes = w->is_a ? &s->gemm.m : &s->gemm.n;
     /* What is made two elements at a time takes so few instructions that those around them count: a product of the few
      * rows is then read for as many of the others as there are blocks for. */
-    const bool make_halves = w->is_computed && r.make_halves && is_aligned && is_k && method.uses_mma,
-               shares = make_halves && !is_of_few &&
-                        fixed_size(g, wide_axes) >= (int64_t)MOST_SHARED * g->cx->arch->sms;
+    const int64_t most_shared = (int64_t)MOST_SHARED * g->cx->arch->sms;
+    const bool is_of_few = wideness == OF_FEW,
+               make_halves = w->is_computed && r.make_halves && is_aligned && is_k && method.uses_mma,
+               shares = make_halves && (wideness == OF_MANY || fixed_size(g, wide_axes) >= most_shared);
+    if (wideness == OF_MANY && !shares) return;
     int group = is_k && !method.uses_mma ? 32 : 4,
         rows = !is_k                                              ? chunk
                : (method.uses_mma && !shares) || method.small == 1 ? 2
@@ -168,20 +174,26 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
            sms = g->cx->arch->sms;
     /* What is open may be long, whatever the point at which the kernel is taken; few tiles have their own entry. */
     if (fixed_size(g, k_axes) < 0 && k < OPEN_K) k = OPEN_K;
-    if (fixed_size(g, wide_axes) < 0 && tiles < OPEN_TILES * sms) tiles = OPEN_TILES * sms;
+    if (fixed_size(g, wide_axes) < 0 && (tiles < OPEN_TILES * sms || wideness == OF_SOME)) tiles = OPEN_TILES * sms;
     bool are_many = tiles > MANY_TILES * sms;
     /* Blocks enough for the memory to be busy while some begin or end, each with less on its way; else more warps. */
     if (!is_aligned || w->is_computed || (are_many && method.uses_mma)) ahead = 2;
     if (is_of_few) /* as the registers allow */
-        warps = method.small > 8 && (is_k || n_sums > 1) ? MOST_WARPS / 2 : MOST_WARPS, are_many = false;
+        warps = (method.small > 8 && n_sums > 1) || !method.uses_mma ? MOST_WARPS / 2 : MOST_WARPS, are_many = false;
     /* Two blocks of twice the warps an SM hold all tiles at once, as far as the registers allow. */
-    const bool is_two_blocks = n_sums == 1 && method.small <= 8 && fixed_size(g, wide_axes) >= 0 && tiles > sms &&
-                               tiles <= 2 * sms;
-    const double most_tiles = is_of_few || !method.uses_mma || shares ? 0
+    const bool may_be_two = n_sums == 1 && method.uses_mma && !w->is_computed && is_k,
+               is_two_blocks = may_be_two && fixed_size(g, wide_axes) >= 0 && tiles > sms && tiles <= 2 * sms;
+    if (wideness == OF_SOME && !may_be_two) return;
+    if (wideness == OF_SOME) warps = MOST_WARPS / 2;
+    const bool is_dot = x->size == 2 && !method.uses_mma, is_of_16 = is_k && method.small == 16 && n_sums == 1;
+    const double most_tiles = is_of_few || (!method.uses_mma && !is_dot) || shares ? 0
+                              : is_dot || is_two_blocks               ? 8 * sms
                               : make_halves                           ? 12 * sms
                               : w->is_computed                        ? 0
-                                                                      : (!is_k ? 12 : is_two_blocks ? 8 : 6) * sms;
+                              : is_of_16 && tiles <= sms              ? 16 * sms
+                                                                      : (!is_k ? 12 : 6) * sms;
     while (warps < MOST_WARPS && tiles * warps < most_tiles) warps *= 2;
+    if (is_of_16 && !w->is_computed && warps > WARPS && ahead > 2) ahead = 2; /* more would not stay in registers */
     while (ahead > 1 && (ahead * words + made > RING_WORDS || ahead * warps * step > k)) ahead /= 2;
     while (warps > 1 && warps * step > k) warps /= 2;
     /* Of several sums whose operands lie on the side of the few rows, those are all read beside what is on its way. */
@@ -216,13 +228,20 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .smem_bytes = smem,
         .vector = x->vector,
         .wants_few = method.uses_mma && g->cx->arch->has_wgmma && is_turned(&s->gemm, w) ? 1
+                     : wideness == OF_SOME || (is_of_few && is_dot)                       ? OPEN_TILES
+                     : is_dot && !is_aligned                                              ? DOT_TILES
                      : method.small == 16 && !w->is_computed && is_aligned                ? MANY_TILES
                                                                                          : 0,
-        .few = is_of_few,
-        .from_k = is_of_few ? FEW_K : is_lone_k && fixed_size(g, k_axes) < 0 ? LEAST_K : 0,
+        .few = is_of_few && method.uses_mma,
+        .from_k = is_of_few || wideness == OF_SOME ? FEW_K : is_lone_k && fixed_size(g, k_axes) < 0 ? LEAST_K : 0,
+        .from_wide = wideness == OF_MANY ? (int)most_shared : 0,
         .rate = 1,
         .suffix = arena_printf(&g->cx->arena, "skinny%d%s%s%s", method.small, w->is_second ? "_n" : "",
-            is_of_few ? "_few" : "", is_aligned ? "" : "_any"),
+            wideness == OF_FEW    ? "_few"
+            : wideness == OF_SOME ? "_some"
+            : wideness == OF_MANY ? "_many"
+                                  : "",
+            is_aligned ? "" : "_any"),
         .engine = arena_printf(&g->cx->arena, "fx_skinny_engine<%s, %s, %d, %d, %d, %s, %s>",
             product_text(g, x, w, method, is_k ? rows : chunk), is_k ? "true" : "false", chunk, ahead, warps,
             w->is_a ? "true" : "false", !method.uses_mma || are_many ? "true" : "false"),
@@ -245,15 +264,19 @@ static void add_side(const struct graph *g, const struct partition *p, struct sc
     if (rows > most || !find_wide(&s->gemm, is_a, &w)) return;
     if ((w.layout == LAYOUT_STRIDED && is_aligned) || (w.layout == LAYOUT_MN_MAJOR && x->size == 1)) return;
     w.is_second = is_second;
-    bool is_plain = !w.is_computed && w.layout != LAYOUT_MN_MAJOR && is_aligned && !is_second;
+    const bool has_dots = x->size == 2 && !w.is_computed && w.layout == LAYOUT_K_MAJOR && !(is_aligned && is_second);
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-        if (methods[i].uses_mma != (x->product != NULL) && !(x->size == 2 && is_plain && methods[i].small == 1))
-            continue;
+        const bool is_dot = has_dots && methods[i].small == 1; /* of one row: warps that share no column */
+        if (methods[i].uses_mma != (x->product != NULL) && !is_dot) continue;
         if (methods[i].small > most || (rows >= 0 && (rows <= before || rows > methods[i].small))) continue;
-        if (cols < 0 && methods[i].uses_mma && !w.is_computed)
-            add_config(g, p, s, x, &w, methods[i], is_aligned, true);
-        add_config(g, p, s, x, &w, methods[i], is_aligned, false);
-        before = methods[i].small;
+        if (cols < 0 && !w.is_computed && (methods[i].uses_mma || (is_dot && !is_aligned)))
+            add_config(g, p, s, x, &w, methods[i], is_aligned, OF_FEW);
+        if (cols < 0 && w.layout == LAYOUT_K_MAJOR && (is_aligned || !is_second))
+            add_config(g, p, s, x, &w, methods[i], is_aligned, OF_SOME);
+        if (cols < 0) add_config(g, p, s, x, &w, methods[i], is_aligned, OF_MANY);
+        if (is_dot && is_second) continue; /* an entry for many would be compiled for little */
+        add_config(g, p, s, x, &w, methods[i], is_aligned, ANY_NUMBER);
+        if (!is_dot || is_aligned) before = methods[i].small; /* else mma takes many columns */
     }
 }
 
@@ -289,6 +312,7 @@ double skinny_seconds(const struct graph *g, const struct scheduled *s, const st
     double tiles = batches * (double)(int64_t)((wide + wide_tile - 1) / wide_tile);
     if (f->few && tiles * f->few > arch->sms) return -1;
     if (f->from_k && nominal_size(g, shape->segments[0].k.axes, shape->segments[0].k.n) < f->from_k) return -1;
+    if (f->from_wide && wide < f->from_wide) return -1;
     if (small > small_tile || (f->wants_few && tiles > f->wants_few * arch->sms)) return -1;
     for (int i = 0; i < shape->n_segments; i++) {
         const struct segment *e = &shape->segments[i];

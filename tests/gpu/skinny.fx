@@ -223,3 +223,15 @@ test h_many { M=13 K=128 x.init: integers(-2,2) s.init: integers(-2,2) w.init: i
 kernel h_many_i8(x: f16[M,K], w: i8[N=8500,K], s: f16[N]) -> y: f32[M,N] with { fuse: require } { y = x @ f16(w * s) }
 test h_many_i8 { M=3 K=160 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
 test h_many_i8 { M=16 K=80 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
+# Rows of odd length: either side is read as windows, but for the ends of rows; of one row by multiply-adds.
+test bf16_kk { M=1 N=37 K=1901 init: integers(-2,2) tol: exact }
+test bf16_kk { M=1 N=300 K=1030 init: integers(-2,2) tol: exact }
+test bf16_kk { M=1 N=1 K=13 init: integers(-2,2) tol: exact }
+test bf16_kk { M=5 N=37 K=901 init: integers(-2,2) tol: exact }
+test bf16_kk { M=16 N=37 K=517 init: integers(-2,2) tol: exact }
+test bf16_kk { M=37 N=1 K=1901 init: integers(-2,2) tol: exact }
+test f16_kk { M=1 N=33 K=4099 init: integers(-2,2) tol: exact }
+# Likewise where the launch has the number of columns.
+kernel h_open_i8(x: f16[M,K], w: i8[N,K], s: f16[N]) -> y: f32[M,N] with { fuse: require } { y = x @ f16(w * s) }
+test h_open_i8 { M=3 N=8500 K=160 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
+test h_open_i8 { M=16 N=8448 K=80 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
