@@ -29,6 +29,16 @@ struct fx_halves_slice : MAINLOOP {
   }
 };
 
+// fx_halves_share: which blocks of k are those of a block of the cluster, computed for every tile anew: registers are few
+template <class ENGINE, class PROBLEM>
+FX_DEVICE fx_wgmma_slice fx_halves_share(const PROBLEM &p, int rank, int blocks) {
+  fx_wgmma_blocks<ENGINE> all = {0};
+  p.accumulate(all);
+  fx_hide(blocks);
+  const int shift = (blocks > 1) + (blocks > 2) + (blocks > 4);
+  return {all.n * rank >> shift, all.n * (rank + 1) >> shift, 0};
+}
+
 // fx_gemm_halves_cluster: computes this cluster's tile and those a whole grid of clusters on, of all `batches`; tiles are fewer than 2**31
 template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_gemm_halves_cluster(const PROBLEM &p, const fx_tensor_map *maps, long long batches) {
@@ -49,17 +59,13 @@ FX_DEVICE void fx_gemm_halves_cluster(const PROBLEM &p, const fx_tensor_map *map
   }
   fx_wgmma_start(maps);
   if (blocks > 1) fx_cluster_arrive();  // the memory barriers are there for the other blocks, too, once waited for
-  fx_wgmma_blocks<ENGINE> all = {0};
-  p.accumulate(all);
-  const fx_wgmma_slice slice = {(int)((long long)all.n * rank / blocks), (int)((long long)all.n * (rank + 1) / blocks), 0};
-
   if (threadIdx.x < 128) {
     fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
     if (threadIdx.x == 0) {
 #pragma unroll 1
       for (unsigned number = first_tile; number < tiles; number += step) {
         const fx_tile at = fx_nth_tile<ENGINE>(p, number);
-        fx_halves_slice<fx_halves_producer<ENGINE>> producer({ring, slots, at, maps}, slice);
+        fx_halves_slice<fx_halves_producer<ENGINE>> producer({ring, slots, at, maps}, fx_halves_share<ENGINE>(p, rank, blocks));
         p.accumulate(producer);
       }
     }
@@ -78,7 +84,7 @@ FX_DEVICE void fx_gemm_halves_cluster(const PROBLEM &p, const fx_tensor_map *map
     float first[SUMS][ENGINE::BN / 2], rest[SUMS][ENGINE::BN / 2];
 #pragma unroll
     for (int i = 0; i < SUMS * ENGINE::BN / 2; ++i) acc.of[i / (ENGINE::BN / 2)][0][i % (ENGINE::BN / 2)] = 0;
-    fx_halves_slice<fx_halves_consumer<ENGINE, SUMS>> mainloop({acc, first, rest, ring, slots, consumer, at}, slice);
+    fx_halves_slice<fx_halves_consumer<ENGINE, SUMS>> mainloop({acc, first, rest, ring, slots, consumer, at}, fx_halves_share<ENGINE>(p, rank, blocks));
     p.accumulate(mainloop);
     int warp = threadIdx.x / 32 - 4, n_blocks = blocks;
     fx_hide(warp), fx_hide(n_blocks);   // else what follows is kept in registers throughout the mainloop
