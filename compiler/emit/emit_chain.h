@@ -53,6 +53,9 @@ void emit_chain_pass(struct chain_problem *b, int pass);
 const struct shifted_exp *chain_factored(const struct chain_problem *b, int pass);
 /* Computes functions that are shorter where their result may be as far off as any. */
 void emit_chain_loose(struct chain_problem *b, struct scope *p, int pass);
+/* Computes positions along the intermediate, and distances from them, as floats, of elements of which something is
+ * needed. */
+void emit_chain_positions(struct chain_problem *b, struct scope *p, const bool *needed);
 /* Exponential k, taken online, of x. */
 void emit_chain_exp(struct chain_problem *b, struct scope *p, int k, const char *x);
 /* Whether n is a part of exponentials that emit_chain_in_short computes whole. */

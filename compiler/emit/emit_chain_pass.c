@@ -63,8 +63,8 @@ static void emit_find_maxima(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     value_open_function(&b->w,
         "  template <int N, bool%s = true> FX_DEVICE void find_maxima(fx_chain_pass<%d>, maxima%d &b, float "
-        "(&acc)[INNER_SUMS][N], const results &r, const values &q, const along (&u)[N], int batch, int m, int t, int "
-        "n_valid) const",
+        "(&acc)[INNER_SUMS][N], const results &r, const values &q, const along (&u)[N], int batch, int m, "
+        "fx_chain_at t, int n_valid) const",
         b->x->n_limits ? " IS_CUT" : "", pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");
@@ -76,6 +76,7 @@ static void emit_find_maxima(struct chain_problem *b, int pass) {
     if (masks_rest) chain_bind(b, p, &b->x->first.n, "(IS_CUT ? min(t + v, this->t() - 1) : t + v)");
     if (b->x->n_limits) bind_limits(b, p);
     emit_chain_loose(b, p, pass);
+    emit_chain_positions(b, p, b->x->passes[pass].needs);
     const struct shifted_exp *f = chain_factored(b, pass);
     if (f) p->text[f->product->id] = value_at(&b->w, p, f->scaled);
     for (int i = 0; i < over->n_maxima; i++) {
@@ -184,6 +185,7 @@ static void emit_needed(struct chain_problem *b, struct scope *p, int pass, bool
         for (int k = 0; k < b->x->n_exps; k++)
             if (chain_is_online(b->x, k, pass)) p->text[b->x->exps[k].x->id] = "acc[0][v]";
     if (!over->keeps) emit_chain_loose(b, p, pass);
+    emit_chain_positions(b, p, over->sums);
     for (int i = 0; i < g->n_nodes; i++) {
         struct node *n = g->nodes[i];
         if (!over->sums[i] || !b->x->is_element[i] || b->x->is_along[i] || p->text[i]) continue;
@@ -206,8 +208,8 @@ static void emit_fold(struct chain_problem *b, int pass) {
     for (int i = 0; i < b->x->n_limits; i++) takes_limits |= over->sums[b->x->limits[i].condition->id];
     value_open_function(&b->w,
         "  template <int N, bool%s = true> FX_DEVICE void fold(fx_chain_pass<%d> pass, sums%d &a, float "
-        "(&acc)[INNER_SUMS][N], const results &r, const values &q, const along (&u)[N], int batch, int m, int t, int "
-        "n_valid) const",
+        "(&acc)[INNER_SUMS][N], const results &r, const values &q, const along (&u)[N], int batch, int m, "
+        "fx_chain_at t, int n_valid) const",
         takes_limits ? " IS_CUT" : "", pass, pass);
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < N; ++v) {");

@@ -1,5 +1,5 @@
 /* Shorter forms of the computations of chain elements: an exponential and its shift as one multiply-add, functions that
- * need not be exact near 0, divisions as products.
+ * need not be exact near 0, divisions as products, positions as floats.
  *
  * In: a node that the elements of a pass compute. Out: its statement, or false if it has no shorter form; or that it is
  * part of such a form and needs no statement of its own. */
@@ -34,6 +34,42 @@ void emit_chain_exp(struct chain_problem *b, struct scope *p, int k, const char 
     else e = arena_printf(arena(b), is_exp2 ? "fx_exp2_approx(%s - a.%s)" : "fx_chain_exp(%s, a.%s)", x, shift);
     p->text[n->id] = emit_local(b->w.names, n);
     value_line(&b->w, "const float %s = %s;%s", p->text[n->id], e, value_comment(b->w.g, n));
+}
+
+enum { MANY = 1 << 20 };
+
+/* By node: how often an integer adds the position along the intermediate, which has one label; MANY: it is no such
+ * sum. */
+static int *count_positions(struct chain_problem *b) {
+    int *count = NEW_ARRAY(arena(b), int, b->w.g->n_nodes + 1);
+    for (int i = 0; i < b->w.g->n_nodes; i++) {
+        const struct node *n = b->w.g->nodes[i];
+        if (!b->x->is_element[i]) continue;
+        count[i] = n->kind == N_INDEX ? n->axis == b->x->first.n.axes[0] : MANY;
+        if (n->kind != N_OP || !b->narrow[i].is_narrow) continue; /* else it adds, subtracts or negates */
+        const int first = count[n->args[0]->id], second = n->op == O_NEG ? 0 : count[n->args[1]->id],
+                  sum = n->op == O_NEG ? -first : n->op == O_ADD ? first + second : first - second;
+        count[i] = first == MANY || second == MANY || sum < -1 || sum > 1 ? MANY : sum;
+    }
+    return count;
+}
+
+/* Integers below 2^24 are floats, and so are the sums of them here: what all elements have in common is made a float
+ * once, and of each the rest, a constant, is added. Larger ones are rounded twice. */
+void emit_chain_positions(struct chain_problem *b, struct scope *p, const bool *needed) {
+    const int *count = b->x->first.n.n == 1 ? count_positions(b) : NULL;
+    for (int i = 0; count && i < b->w.g->n_nodes; i++) {
+        struct node *n = b->w.g->nodes[i], *of = n->n_args ? n->args[0] : n;
+        if (!needed[i] || !b->x->is_element[i] || b->x->is_along[i] || p->text[i] || n->kind != N_CAST ||
+            n->to != FX_F32 || !b->narrow[of->id].is_narrow || count[of->id] == 0 || count[of->id] == MANY)
+            continue;
+        struct scope *common = scope_open(&b->w, p);
+        chain_bind(b, common, &b->x->first.n, "t.from");
+        const char *from = value_at(&b->w, common, of);
+        p->text[i] = emit_local(b->w.names, n);
+        value_line(&b->w, "const float %s = (float)(int)%s %c (float)(t.step + v);%s", p->text[i], from,
+            count[of->id] > 0 ? '+' : '-', value_comment(b->w.g, n));
+    }
 }
 
 /* Whether exponential n, of 16-bit factors, is shifted by what first contractions do not make: written as online. */

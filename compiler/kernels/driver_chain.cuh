@@ -9,6 +9,13 @@
 // fx_chain_pass: names pass W over the intermediate
 template <int W> struct fx_chain_pass {};
 
+// fx_chain_at: an element of the intermediate; `step` is known when the text is compiled, where a loop over elements is unrolled: what is made of `from` alone is made once for all of them
+struct fx_chain_at {
+  int from, step;
+  FX_DEVICE fx_chain_at(int t, int more = 0) : from(t), step(more) {}
+  FX_DEVICE operator int() const { return from + step; }
+};
+
 // fx_chain_shift: what the exponentials of a pass are shifted by, where the whole row's shift may yet turn out not finite
 FX_DEVICE float fx_chain_shift(float c) { return fabsf(c) < fx_from_bits(0x7f800000u) ? c : 0.0f; }
 

@@ -99,7 +99,8 @@ struct fx_chain_rows {
       for (int i = 0; i < BT / 4; ++i) {
         float x[ENGINE::FIRST][2];
         get(x, s, i);
-        const int t = first + i / 2 * 8, h = i % 2;
+        const fx_chain_at t(first, i / 2 * 8);
+        const int h = i % 2;
         if (h == 0) get_along(u, t0, t);
         p.template find_maxima<2, !IS_WHOLE>(pass, maxima[h], x, r[h], q[h], u, at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
         if constexpr (PROBLEM::KEEPS[W]) s[0][i * 2] = x[0][0], s[0][i * 2 + 1] = x[0][1];
@@ -116,7 +117,8 @@ struct fx_chain_rows {
     for (int i = 0; i < BT / 4; ++i) {
       float x[ENGINE::FIRST][2];
       get(x, s, i);
-      const int t = first + i / 2 * 8, h = i % 2;
+      const fx_chain_at t(first, i / 2 * 8);
+      const int h = i % 2;
       if (h == 0) get_along(u, t0, t);
       p.template fold<2, !IS_WHOLE>(pass, sums[h], x, r[h], q[h], u, at.batch, m[h], t, IS_WHOLE || MASKS_REST ? 2 : p.t() - t);
       s[0][i * 2] = x[0][0], s[0][i * 2 + 1] = x[0][1];

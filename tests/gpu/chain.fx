@@ -357,6 +357,14 @@ kernel capped_sum(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,E]) -> (y: f16[B,S,E]
   c = sum[T](s)
 }
 test capped_sum { B=2 S=70 T=140 D=64 E=64 }
+# distances as floats, and as integers beside them
+kernel distance_bias(q: bf16[H,S,D], k: bf16[H,T,D], v: bf16[H,T,E], slope: f32[H], scale: f32) -> y: bf16[H,S,E] with { fuse: require } {
+  d = idx(S) - idx(T)
+  y = softmax[T](where(d * d < 900 || d < -20, (q @[D] k) * scale - slope * f32(d) + 0.01 * f32(idx(T)), -inf)) @[T] v
+}
+test distance_bias { H=2 S=150 T=170 D=64 E=64 scale=0.125 }
+test distance_bias { H=1 S=200 T=130 D=128 E=128 scale=0.1 }
+test distance_bias { H=2 S=33 T=65 D=17 E=30 scale=0.125 }
 # what is the same for all rows: numbers of documents, a bias of keys, both beside limits
 kernel documents(q: bf16[B,H,S,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], id: i32[B,S], key_id: i32[B,T], bias: f32[T], scale: f32) -> y: bf16[B,H,S,E] with { fuse: require } {
   y = softmax[T](where(idx(T) <= idx(S) && id == key_id, (q @[D] k) * scale + bias, -inf)) @[T] v

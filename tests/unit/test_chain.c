@@ -99,6 +99,10 @@ static const struct {
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> (o: f16[S,N], t: f32[S])" REQUIRED
      "{ s = (q @ k) * c\n o = softmax[T](s) @ v\n t = sum[T](s) }",
         {"FACTORED[PASSES] = {false}"}},
+    /* positions as floats: what elements have in common once */
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](q @ k - c * f32(idx(S) - idx(T) + 3)) @ v }",
+        {"(float)(int)add_ - (float)(t.step + v);"}},
     /* factors ahead of a shift that is stored, and of a result that is rounded to bf16 on the way */
     {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], c: f32) -> (o: bf16[S,N], l: f32[S])"
      "{ s = where(idx(T) <= idx(S), (q @ k) * c, -inf)\n o = softmax[T](s) @ v\n l = logsumexp[T](s) }\n"
