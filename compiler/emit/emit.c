@@ -80,6 +80,7 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     if (f->takes_maps)
         buf_printf(out, "  fx_%s<%s>(%s",
             f->piece           ? "chain_pieces"
+            : f->is_masked     ? "chain_wgmma_masked"
             : s->chain         ? "chain_wgmma"
             : s->gemm.is_halved ? (f->splits_k ? "gemm_halves_cluster" : "gemm_halves")
             : s->gemm.is_split ? "gemm_split"

@@ -281,3 +281,24 @@ template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_chain_wgmma(const PROBLEM &p, const fx_tensor_map *maps, long long batches, unsigned long long *tallies) {
   fx_chain_wgmma_run<ENGINE, fx_chain_consumer<ENGINE, PROBLEM>>(p, maps, batches, tallies);
 }
+
+// fx_chain_masked: a problem whose limits are masks and no more: tiles take all of the intermediate, everybody knows the next one, and C is multiplied wherever it lies
+template <class PROBLEM>
+struct fx_chain_masked : PROBLEM {
+  static constexpr bool LIMITS = false;
+  FX_DEVICE fx_chain_masked(const PROBLEM &p) : PROBLEM(p) {}
+  template <int N, bool, class PASS, class MAXIMA, class ELEMENTS, class RESULTS, class VALUES, class ALONG>
+  FX_DEVICE void find_maxima(PASS pass, MAXIMA &b, ELEMENTS &acc, const RESULTS &r, const VALUES &q, const ALONG &u, int batch, int m, fx_chain_at t, int n_valid) const {
+    PROBLEM::template find_maxima<N, true>(pass, b, acc, r, q, u, batch, m, t, n_valid);
+  }
+  template <int N, bool, class PASS, class SUMS, class ELEMENTS, class RESULTS, class VALUES, class ALONG>
+  FX_DEVICE void fold(PASS pass, SUMS &a, ELEMENTS &acc, const RESULTS &r, const VALUES &q, const ALONG &u, int batch, int m, fx_chain_at t, int n_valid) const {
+    PROBLEM::template fold<N, true>(pass, a, acc, r, q, u, batch, m, t, n_valid);
+  }
+};
+
+// fx_chain_wgmma_masked: computes the block's tiles, likewise, of a problem with limits
+template <class ENGINE, class PROBLEM>
+FX_DEVICE void fx_chain_wgmma_masked(const PROBLEM &p, const fx_tensor_map *maps, long long batches, unsigned long long *) {
+  fx_chain_wgmma<ENGINE>(fx_chain_masked<PROBLEM>(p), maps, batches, nullptr);
+}

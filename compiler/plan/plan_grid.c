@@ -470,7 +470,7 @@ static void or_more_than(struct terms *x, const struct kernel *k, const struct a
     terms_op(x, FX_T_OR);
 }
 
-/* f costs no more than `other`; has_most: or there is more of m or n than that takes. */
+/* f costs no more than `other`; has_most: or there is more of m, n or the intermediate than that takes. */
 static void need_cheaper(struct terms *x, int *n, const struct scheduled_graph *c, const struct launch *l,
     const struct config *f, const struct config *other, bool has_most) {
     int from = x->n;
@@ -480,6 +480,7 @@ static void need_cheaper(struct terms *x, int *n, const struct scheduled_graph *
     if (has_most) {
         or_more_than(x, c->graph->kernel, &l->kernel->gemm.m, other->most_m);
         or_more_than(x, c->graph->kernel, &l->kernel->gemm.n, other->most_n);
+        or_more_than(x, c->graph->kernel, &l->kernel->gemm.segments[0].k, other->most_t);
     }
     terms_also(x, n, from);
 }

@@ -152,7 +152,8 @@ static double taken(const struct chain *x, const struct config *f) {
     bool has_end = false;
     for (int i = 0; i < x->n_limits; i++) has_end |= x->limits[i].is_end;
     bool reads_c = !x->second.segments[0].b[0].is_computed;
-    return x->n_limits && !f->piece && (f->takes_maps || (has_end && !x->finite && reads_c)) ? 0.5 : 1;
+    return x->n_limits && !f->piece && !f->is_masked && (f->takes_maps || (has_end && !x->finite && reads_c)) ? 0.5
+                                                                                                             : 1;
 }
 
 /* The first contractions are added up anew for every pass over the intermediate, and for every tile of columns; what is
@@ -170,7 +171,8 @@ void schedule_chain_price(const struct graph *g, const struct partition *p, stru
         if (f->most_k && k > f->most_k * x->parts.n_inner) continue;
         double tiles_n = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), walked = f->most_k ? f->tile_k : 256;
         double rate = f->rate * (walked + f->tile_n) / f->tile_n;
-        if ((f->most_m && m > f->most_m) || (f->most_n && n > f->most_n)) continue;
+        if ((f->most_m && m > f->most_m) || (f->most_n && n > f->most_n) || (f->most_t && t > f->most_t))
+            continue;
         double sms = g->cx->arch->sms, tiles_m = (double)(int64_t)((m + f->tile_m - 1) / f->tile_m) * rows / m,
                work = tiles_m * tiles_n, rounds = f->piece ? work : (double)(int64_t)((work + sms - 1) / sms) * sms;
         double ops = tiles_m * tiles_n * t *

@@ -70,6 +70,10 @@ static int blocks_of(const struct chain_wgmma_tile *e) {
     return e->consumers > 1 ? 1 : e->bk <= 64 && e->bn <= 64 ? 3 : 2;
 }
 
+/* Up to so much of the intermediate, tiles of one consumer take limits as masks, and all of it: on average twice as
+ * much, but no tile waits for a scheduler, which for short ones is most of what they take. */
+enum { MOST_MASKED = 256 };
+
 /* What a tile takes beside its walk over the intermediate, measured, in elements of that: of one consumer others on the
  * SM go on meanwhile. */
 static int beside_of(const struct chain_wgmma_tile *e) {
@@ -78,8 +82,8 @@ static int beside_of(const struct chain_wgmma_tile *e) {
 
 /* Of one consumer with a scheduler of its own, where an SM holds no more than two. */
 static const double OF_LIMITS = 0.75;
-static double rate_of(const struct chain_wgmma_tile *e, const struct chain *x) {
-    return e->rate * (x->n_limits && e->consumers == 1 && e->bk > 64 ? OF_LIMITS : 1);
+static double rate_of(const struct chain_wgmma_tile *e, const struct chain *x, bool is_masked) {
+    return e->rate * (x->n_limits && !is_masked && e->consumers == 1 && e->bk > 64 ? OF_LIMITS : 1);
 }
 
 /* Bytes of local memory that an entry may use. What the scheduler of limits spills is read once a tile, and so is what
@@ -96,7 +100,8 @@ static bool fits(const struct graph *g, const struct scheduled *s, const struct 
            (e->consumers < 3 || (!s->n_loads && !(x->n_limits && (x->loads_elements || x->n_along))));
 }
 
-static void add_config(const struct graph *g, struct scheduled *s, const struct chain_wgmma_tile *e, int vector) {
+static void add_config(
+    const struct graph *g, struct scheduled *s, const struct chain_wgmma_tile *e, bool is_masked, int vector) {
     struct arena *a = &g->cx->arena;
     int rows = e->consumers * ROWS, n_as = s->chain->first.n_segments;
     const char *several = e->first > 1 ? arena_printf(a, ", %d, %d", e->first, n_as) : "";
@@ -104,6 +109,7 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
     if (!c) return;
     *c = (struct config){.is_aligned = true,
         .takes_maps = true,
+        .is_masked = is_masked,
         .starts_early = true,
         .tile_m = rows,
         .tile_n = e->bn,
@@ -116,14 +122,17 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
         .smem_bytes = smem_bytes(e, s->chain),
         .vector = vector,
         .most_local = most_local(e, s->chain),
+        .most_t = is_masked ? MOST_MASKED : 0,
         .most_k = e->bk,
-        .rate = rate_of(e, s->chain) * e->bn / (e->bk + e->bn), /* schedule_chain_price multiplies by the inverse */
-        .suffix = arena_printf(a, "%dx%dx%d_k%d_wgmma", rows, e->bt, e->bn, e->bk),
+        .rate = rate_of(e, s->chain, is_masked) * e->bn /
+                (e->bk + e->bn), /* schedule_chain_price multiplies by the inverse */
+        .suffix = arena_printf(a, "%dx%dx%d_k%d_wgmma%s", rows, e->bt, e->bn, e->bk, is_masked ? "_masked" : ""),
         .engine = arena_printf(a, "fx_wgmma_chain<fx_%s, fx_columns_%d, fx_held_%d, %d, %d, %d%s>",
             fx_dtype_name(s->chain->second.b_dtype), e->bt, e->bn, e->bk, e->consumers, e->stages, several),
         .text = arena_printf(a,
-            "wgmma %d rows, %d of the intermediate, %d columns, rows kept up to k = %d, %d stages, %d consumers in turns",
-            rows, e->bt, e->bn, e->bk, e->stages, e->consumers)};
+            "wgmma %d rows, %d of the intermediate, %d columns, rows kept up to k = %d, %d stages, %d consumers in "
+            "turns%s",
+            rows, e->bt, e->bn, e->bk, e->stages, e->consumers, is_masked ? ", limits as masks" : "")};
 }
 
 void chain_wgmma_twin_configs(const struct graph *g, const struct scheduled *broad, const struct scheduled *narrow,
@@ -235,7 +244,9 @@ bool schedule_chain_wgmma_configure(
     int vector = gemm_vector(g, s, 8);
     s->has_flags = true; /* for tallies, and for pieces */
     for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++)
-        if (fits(g, s, &tiles[i])) add_config(g, s, &tiles[i], vector);
+        for (int is_masked = 1; is_masked >= 0 && fits(g, s, &tiles[i]); is_masked--)
+            if (!is_masked || (s->chain->n_limits && tiles[i].consumers == 1))
+                add_config(g, s, &tiles[i], is_masked, vector);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         if (s->chain->parts.n_inner == 1 && s->chain->n_passes == 1 &&
             pieces_smem_bytes(&pieces[i]) <= arch->block_shared)

@@ -354,6 +354,7 @@ struct terms schedule_needs(
             need_some(&x, &n, k, s->gemm.n.axes, s->gemm.n.n);
         if (f->most_m) need_at_most(&x, &n, k, &s->gemm.m, f->most_m);
         if (f->most_n) need_at_most(&x, &n, k, &s->gemm.n, f->most_n);
+        if (f->most_t) need_at_most(&x, &n, k, &s->gemm.segments[0].k, f->most_t);
         for (int i = 0; f->most_k && i < s->chain->first.n_segments; i++)
             need_at_most(&x, &n, k, &s->chain->first.segments[i].k, f->most_k);
         need_segments(&x, &n, c, s, f, &s->gemm);

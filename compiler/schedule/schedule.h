@@ -78,6 +78,7 @@ struct config { /* one entry point: a tile and what it assumes */
     bool is_skinny;      /* of the skinny driver: the side that is not `wide` has no more rows than its tile */
     bool swaps;          /* likewise: the wide side is A */
     int chunk; /* likewise: of the k of an aligned wide side that has it contiguous it takes multiples; else 0 */
+    bool is_masked;      /* of a chain with limits: they are masks, no block of the intermediate is left out */
     bool takes_maps;     /* operands come by tensor maps; blocks walk over tiles, one an SM */
     bool stores_boxes;   /* what is stored goes by tensor maps, too */
     bool splits_k;       /* a cluster of blocks computes a tile, each a slice of k */
@@ -100,6 +101,7 @@ struct config { /* one entry point: a tile and what it assumes */
                             apart from that, in as many */
     int most_m;          /* likewise: rows of a batch that it takes; 0: any */
     int most_n;          /* likewise: columns of a batch; 0: any */
+    int most_t;          /* of a chain: elements of the intermediate; 0: any */
     int most_k;          /* of a chain: extent summed over by the first contraction that it takes; 0: any */
     int most_bins;       /* of the bins driver: bins it takes; 0: any */
     int suits_cols;      /* of the row driver: elements of a row up to which it is the faster choice; 0: any */

@@ -23,6 +23,7 @@ test causal { B=1 H=1 S=300 T=420 D=64 scale=0.1 v.init: outlier(0,100000) }
 test causal { B=3 H=1 S=300 T=420 D=64 scale=0.1 v.init: outlier(0,100000) }
 # so many batches are done anew that a block stores several last tiles one after the other
 test causal { B=800 H=1 S=192 T=192 D=8 scale=0.1 v.init: outlier(0,100000) }
+test causal { B=800 H=1 S=192 T=264 D=8 scale=0.1 v.init: outlier(0,100000) }
 
 # a window and keys that are left out: rows end, whatever else a mask says
 kernel window(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,N], keep: bool[B,T]) -> o: bf16[B,S,N] with { fuse: require } {

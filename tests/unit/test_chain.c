@@ -51,6 +51,11 @@ static const struct {
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], n: i64[S]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(idx(T) > idx(S) - 100 && idx(T) != n && idx(T) <= idx(S), q @ k, -inf)) @ v }",
         {"PASSES = 1;", "LIMITS = true", "t + v >= q.start_ && t + v < q.end_"}},
+    /* short ones of one consumer take limits as masks */
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](where(idx(T) <= idx(S), q @ k, -inf)) @ v }",
+        {"fx_chain_wgmma_masked<fx_wgmma_chain<fx_f16, fx_columns_64, fx_held_64, 64, 1, 2>>(",
+            "fx_chain_wgmma<fx_wgmma_chain<fx_f16, fx_columns_64, fx_held_64, 64, 1, 2>>("}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], keep: bool[T]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(keep[T: idx(T)] || idx(T) > idx(S), -inf, q @ k)) @ v }",
         {"PASSES = 1;", "LIMITS = true"}},
