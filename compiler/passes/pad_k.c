@@ -5,7 +5,8 @@
  * the next multiple of 8, or of slices of k that split_k cuts. This is done if a row of a or b is no multiple of 8
  * elements, and for 16 bits neither is K, and if the product is large enough, or has so few tiles and so long a k, that
  * it pays for two copies. The factors are then computed ones, and are stored before the product with P contiguous if
- * that is predicted to be faster. The added terms are 0 times 0. Extents are fixed, and k is one label. */
+ * that is predicted to be faster. The added terms are 0 times 0. k is one label. All extents are fixed, or k is open, of
+ * 16-bit inputs: the launch then has P, and what says when that pays is a condition of the kernel (`pays`). */
 #include <string.h>
 
 #include "graph/operand.h"
