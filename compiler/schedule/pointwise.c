@@ -1,6 +1,7 @@
 /* The pointwise driver: every element of the output space once. Columns are the longest run of last axes that is
  * adjacent and last in every tensor that has any of it, at least a vector of the first output. Rows are the rest. If
  * some tensor has a label of rows contiguous, a block takes a tile of both. */
+#include <math.h>
 #include <string.h>
 
 #include "graph/operand.h"
@@ -314,6 +315,35 @@ double pointwise_loop_seconds(const struct graph *g, const struct footprint *f, 
     return f->turns * rounds * (f->turns > FEW_TURNS ? LONG_TURN_CYCLES : TURN_CYCLES) / m->cycles;
 }
 
+/* Lanes of a warp that read one bank of the L1 cache, so cycles of a load, where lanes are so many bytes apart. */
+static double lanes_of_bank(double bytes) {
+    enum { BANKS = 32, WORD = 4 };
+    int n = 1;
+    while (n < BANKS && fmod(bytes, 2 * WORD * n) == 0) n *= 2;
+    return n;
+}
+
+/* Seconds of what threads read in loops, each something of its own. Positions are left to the price of the loop. */
+static double walking_seconds(const struct graph *g, const struct partition *p, const struct scheduled *s,
+    const struct footprint *f, double threads) {
+    enum { LANES = 32 };
+    bool *is_placed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    double cycles = 0;
+    if (!s->pointwise.cols.n) return 0;
+    const int lane = s->pointwise.cols.axes[s->pointwise.cols.n - 1];
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        struct tensor t;
+        if (n->kind == N_ACCESS) is_placed[n->args[0]->id] = true;
+        if (f->by_node[i] <= 1 || is_placed[i] || !node_is_loaded(g, p, s->group, n, &t)) continue;
+        const int at = tensor_axis(&t, lane); /* without it all lanes read the same */
+        if (at < 0 || at + 1 == t.n_axes) continue;
+        const double apart = nominal_size(g, t.axes + at + 1, t.n_axes - at - 1) * tensor_bits(&t) / 8;
+        cycles += f->by_node[i] * lanes_of_bank(apart);
+    }
+    return cycles * threads / LANES / arch_all_cycles(g->cx->arch);
+}
+
 void schedule_pointwise_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
     s->bytes += scheduled_bytes(g, p, s);
     struct footprint f = group_footprint(g, p, s->group);
@@ -331,5 +361,7 @@ void schedule_pointwise_price(const struct graph *g, const struct partition *p, 
     if (s->seconds < turning) s->seconds = turning;
     /* Lanes walk apart: each reads parts of sectors. */
     double apart = f.turns > FEW_TURNS ? 2 * traffic_seconds(g, p, s) : 0;
+    const double walking = walking_seconds(g, p, s, &f, threads);
     if (s->seconds < apart) s->seconds = apart;
+    if (s->seconds < walking) s->seconds = walking;
 }

@@ -19,14 +19,14 @@ struct team {
     int suits;         /* chunks a thread has at most where it is the faster choice; 0: any number; CACHED: as many as
                           the L2 cache holds, of all rows under way, until they are read again; TURNED: teams take
                           turns in memory, as behind a vector of a row lies one of the next; WIDE: any number, where
-                          across rows long pieces of memory are read */
+                          across rows long pieces of memory are read; SHORT: all that rows are known to have */
     int wants_grid;    /* EVERY_SM: the faster choice only where it has a block for every SM, or as many threads as are
                           wanted; MOST_SMS: of vectors, for three SMs of four; ANY_GRID: always */
     bool is_spread;    /* a cluster shares the rows of a block */
     int few;           /* the faster choice only where so many times its clusters are no more than the SMs; 0: always */
 };
 
-enum { CACHED = -1, TURNED = -2, WIDE = -3 };
+enum { CACHED = -1, TURNED = -2, WIDE = -3, SHORT = -4 };
 enum { ANY_GRID, EVERY_SM, MOST_SMS };
 
 static const struct team kept_rows[] = {
@@ -47,8 +47,6 @@ static const struct team kept_rows[] = {
     {512, 1, 4, false, 0, ANY_GRID, true, 4},
     {512, 1, 4, false, 0, ANY_GRID, false, 0},
 };
-/* Ahead of these, for rows that four threads hold at once: with more threads half would have none of the row. */
-static const struct team short_row = {4, 64, 1, true, 0, false, false, 0};
 static const struct team turned_rows[] = {
     {8, 32, 4, true, TURNED, ANY_GRID, false, 0},
     {16, 32, 4, true, TURNED, ANY_GRID, false, 0},
@@ -344,7 +342,7 @@ static void add_config(
     if (!x->is_along_rows && x->n_scans && v == 1) words += widest_scan(x);
     if (x->run && t->is_resident) words += run_words(g, s->group, v);
     if (t->is_spread && (!m->has_clusters || x->n_scans || s->block)) return;
-    if (v == 1 && !x->run && !(x->is_along_rows && (x->n_scans || t->is_resident || s->parts)))
+    if (v == 1 && t->suits != SHORT && !x->run && !(x->is_along_rows && (x->n_scans || t->is_resident || s->parts)))
         chunks *= 4; /* as many elements a thread as with vectors */
     else if (!t->is_resident && !x->is_along_rows && !x->run && !x->n_scans && !s->parts)
         chunks *= short_vectors(x, v);
@@ -561,11 +559,31 @@ static bool fills_clusters(const struct graph *g, const struct scheduled *s, dou
            SPREAD * rows >= LEAST_OCCUPIED * m->sms * ceil(SPREAD * rows / m->sms) && SPREAD / 2 * rows <= m->sms;
 }
 
-/* Whether rows are known to be so short. */
-static bool is_short(const struct graph *g, const struct row_program *x, int v) {
-    for (int i = 0; i < x->cols.n; i++)
-        if (g->kernel->axes[x->cols.axes[i]].extent < 0) return false;
-    return v > 1 && !x->n_scans && nominal_size(g, x->cols.axes, x->cols.n) <= short_row.lanes * v;
+/* Ahead of other teams, for rows that are known to be so short: one, two or four threads hold a row, as few as can:
+ * what a thread adds up by itself no lanes tell each other. But what each has is to be a sector of memory at most, or
+ * half as much again where rows are whole sectors: else many stores write parts of the same sectors. */
+static void add_short(const struct graph *g, struct scheduled *s, int v) {
+    enum { MOST_LANES = 4, MOST_CHUNKS = 5, BLOCK = 256 };
+    const struct row_program *x = s->row;
+    int64_t cols = 1;
+    int size = 1;
+    for (int i = 0; i < x->cols.n; i++) {
+        const int64_t e = g->kernel->axes[x->cols.axes[i]].extent;
+        if (e < 0 || cols * e > MOST_LANES * MOST_CHUNKS * v) return;
+        cols *= e;
+    }
+    for (int i = 0; i < x->n_held + x->n_tail; i++) {
+        const int bytes = bytes_of(i < x->n_held ? &x->held[i] : &x->tail[i - x->n_held]);
+        if (bytes > size) size = bytes;
+    }
+    const int most = cols * size % SECTORS ? SECTORS : SECTORS + SECTORS / 2;
+    for (int lanes = 1; lanes <= MOST_LANES && !x->n_scans; lanes *= 2) {
+        const int chunks = (int)((cols + lanes * v - 1) / (lanes * v));
+        if (chunks < 1 || chunks > MOST_CHUNKS || chunks * v * size > most) continue;
+        const struct team t = {lanes, BLOCK / lanes, chunks, true, SHORT, ANY_GRID, false, 0};
+        add_config(g, s, &t, v, v > 1, true);
+        return;
+    }
 }
 
 /* Whether some reduction finds a place, so that lanes that are joined compare two values each. */
@@ -634,13 +652,14 @@ bool schedule_row_configure(
     else if (x->is_along_rows && is_read_again) TEAMS(columns);
     else if (x->is_along_rows) TEAMS(columns_read);
     else if (is_read_again) {
+        add_short(g, s, v);
         add_turned(g, s, v);
-        if (is_short(g, x, v)) add_config(g, s, &short_row, v, true, true);
         TEAMS(kept_rows);
     } else {
         struct team t[sizeof read_rows / sizeof *read_rows];
         memcpy(t, read_rows, sizeof t);
         if (finds_places(s->group)) t[0].suits *= 2;
+        add_short(g, s, v);
         TEAMS(t);
     }
     if (!s->n_configs) s->parts = 0; /* sums that shared memory does not hold */

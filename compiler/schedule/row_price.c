@@ -99,18 +99,25 @@ static double loop_seconds(
     return wanted > 0 ? wanted / (threads * LOADS_AT_ONCE) * LOAD_CYCLES / m->cycles : 0;
 }
 
+/* Lanes of a row that tell each other their sums: of long rows each has so many elements that they count no more than
+ * eight. */
+static double joining_lanes(const struct row_program *x, const struct config *f) {
+    const double lanes = f->block * (x->is_along_rows ? f->vector : 1) / f->tile_m;
+    return lanes < 8 ? lanes : 8;
+}
+
 /* Rows that do not stay in registers are read once a pass. */
 void schedule_row_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
     const struct row_program *x = s->row;
     const struct element_work work = element_work(g, p, s);
     s->bytes += scheduled_bytes(g, p, s);
     double rows = nominal_size(g, x->rows.axes, x->rows.n), cols = nominal_size(g, x->cols.axes, x->cols.n), read = 0;
-    double lanes = x->is_along_rows ? 8 : 8 * (s->configs[0].is_aligned ? s->configs[0].vector : 1);
-    double padded = cols < lanes ? lanes : cols; /* lanes without an element idle */
-    double ops = rows * (padded * work.ops * INSTRUCTIONS + 8 * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
-    if (s->parts) s->bytes *= row_reading_stages(x);
     const struct arch *m = g->cx->arch;
     const struct config *f = config_for(s, rows, cols, m->sms);
+    const double lanes = joining_lanes(x, f), held = x->is_along_rows ? lanes : lanes * f->vector;
+    double padded = cols < held ? held : cols; /* lanes without an element idle */
+    double ops = rows * (padded * work.ops * INSTRUCTIONS + lanes * (x->n_passes + 1) * JOIN_INSTRUCTIONS);
+    if (s->parts) s->bytes *= row_reading_stages(x);
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE);
     s->seconds = s->bytes / m->copied;
     for (int i = 0; i < s->n_loads; i++) read += tensor_bytes(g, &s->loads[i]);

@@ -172,7 +172,8 @@ static void choose_labels(
 /* Whether n has no labels but those of rows and columns. */
 static bool is_in_space(const struct group *r, const struct node *n) {
     for (int a = 0; a < n->n_axes; a++)
-        if (!axes_have(r->axes, r->n_axes, n->axes[a]) && !axes_have(r->reduced, r->n_reduced, n->axes[a])) return false;
+        if (!axes_have(r->axes, r->n_axes, n->axes[a]) && !axes_have(r->reduced, r->n_reduced, n->axes[a]))
+            return false;
     return true;
 }
 

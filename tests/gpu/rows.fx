@@ -527,3 +527,31 @@ kernel soft_short(x: bf16[M,D=32]) -> y: bf16[M,D] { y = softmax[D](x) }
 test soft_short { M=70 }
 kernel place_short(x: bf16[M,D=312]) -> y: i64[M] { y = argmax[D](x * 2) }
 test place_short { M=70 }
+
+# Rows that one, two or four threads hold: as many vectors, or fewer, with an end that is no row's.
+kernel short(x: f32[M,N], r: bf16[M,N], w: bf16[N]) -> (y: f32[M,N], z: bf16[M,N], k: i64[M]) {
+  y = layernorm[N](x) * w
+  z = softmax[N](r)
+  k = argmax[N](x)
+}
+test short { M=70 N=2 }
+test short { M=300 N=3 }
+test short { M=70 N=4 }
+test short { M=70 N=6 }
+test short { M=300 N=8 }
+test short { M=70 N=12 }
+test short { M=70 N=16 }
+test short { M=70 N=32 }
+kernel shortest(x: bf16[M,N]) -> (s: f32[M], k: i64[M]) { s = sum[N](f32(x)); k = argmin[N](x) }
+test shortest { M=300 N=2 }
+test shortest { M=300 N=3 }
+test shortest { M=70 N=8 }
+test shortest { M=70 N=16 }
+test shortest { M=70 N=24 }
+test shortest { M=70 N=32 }
+kernel short16(x: f16[B,M,N], g: f16[M,N]) -> y: f16[B,M,N] { y = x * rsqrt(mean[N](x * x) + 1e-5) * g }
+test short16 { B=3 M=25 N=2 }
+test short16 { B=3 M=25 N=4 }
+test short16 { B=3 M=25 N=8 }
+test short16 { B=3 M=25 N=16 }
+test short16 { B=3 M=25 N=24 }
