@@ -1,7 +1,7 @@
 /* The row driver: rows() rows of cols() elements; reductions of every row in PASSES passes over it, each of which may read what those before gave, then a pass that
    stores elements, then the results. V adjacent elements lie along the row, or, ALONG_ROWS, one in each of V adjacent rows. LANES threads share a row (or V),
    ACROSS such teams make a block: team ids run fastest where V elements lie along the row and slowest otherwise, so that a warp touches adjacent memory.
-   RESIDENT: cols() is at most CHUNKS chunks a lane, the row is read once and kept in registers; else it is read again by every pass, CHUNKS chunks at a time.
+   RESIDENT: cols() is at most CHUNKS chunks a lane, the row is read once and kept in registers, and unless it is 2 with what passes share; else it is read again by every pass, CHUNKS chunks at a time.
    Grid: any; ceil(rows / ROWS) blocks visit every row in one round, ROWS = ACROSS, times V where ALONG_ROWS. V > 1 needs vectors that begin and end on V elements.
    Every sum has one order, given by the shape alone. LANES is a power of two; up to 32, or the whole block where V elements lie along the row. ALONG_ROWS with scans
    a thread's chunks are adjacent elements, so that it adds up its own before lanes tell each other.
@@ -25,13 +25,13 @@ FX_DEVICE void fx_row_all(const PROBLEM &p) {
 }
 
 // fx_row: every row of the problem
-template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+template <int RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
 FX_DEVICE void fx_row(const PROBLEM &p) {
   fx_row_all<fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM>>(p);
 }
 
 // fx_row_turned: the same where V elements lie along the row and those behind them in another one
-template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+template <int RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
 FX_DEVICE void fx_row_turned(const PROBLEM &p) {
   fx_row_all<fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM, fx_nothing, true>>(p);
 }
@@ -42,7 +42,7 @@ FX_DEVICE void fx_row_cluster_all(const PROBLEM &p) {
   typedef typename PROBLEM::index index;
   const index rows = p.rows(), step = (index)(gridDim.x / fx_cluster_blocks()) * pass::ROWS;
   pass w(p);
-  w.take_part(fx_cluster_rank(), fx_cluster_blocks());
+  w.take_part(fx_cluster_rank(), fx_cluster_blocks(), pass::PART);
   w.begin_sending();
   for (index first = (index)(blockIdx.x / fx_cluster_blocks()) * pass::ROWS; first < rows; first += step) {
     w.start(first);
@@ -55,19 +55,19 @@ FX_DEVICE void fx_row_cluster_all(const PROBLEM &p) {
 }
 
 // fx_row_cluster: the same, with V elements in the place that the problem has for them
-template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+template <int RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
 FX_DEVICE void fx_row_cluster(const PROBLEM &p) {
   fx_row_cluster_all<fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM, fx_row_sent>>(p);
 }
 
 // fx_row_cluster_turned: the same where V elements lie along the row and those behind them in another one
-template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+template <int RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
 FX_DEVICE void fx_row_cluster_turned(const PROBLEM &p) {
   fx_row_cluster_all<fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM, fx_row_sent, true>>(p);
 }
 
 // fx_row_runs: every row, a run of rows a block, which also adds its columns up over the run: in registers where the row is RESIDENT, else in memory
-template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+template <int RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
 FX_DEVICE void fx_row_runs(const PROBLEM &p) {
   typedef typename PROBLEM::index index;
   typedef fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM> pass;
@@ -81,7 +81,7 @@ FX_DEVICE void fx_row_runs(const PROBLEM &p) {
 
 // fx_row_part: pass PASS over rows that are too few to occupy the GPU, each cut in parts, or what the parts add to running sum SCAN of that pass; the grid is that of
 // whole rows times the parts, where nothing but results is stored that of whole rows
-template <int PASS, int SCAN, bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+template <int PASS, int SCAN, int RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
 FX_DEVICE void fx_row_part(const PROBLEM &p) {
   typedef typename PROBLEM::index index;
   typedef fx_row_share<false, V, CHUNKS, LANES, ACROSS, PROBLEM> pass;

@@ -21,7 +21,7 @@ struct fx_row_joined {
 };
 
 // fx_row_share: a thread's share of its row, or rows; TURNED: teams take turns in memory, as where V elements lie across rows
-template <bool RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM, class SENT = fx_nothing, bool TURNED = PROBLEM::ALONG_ROWS>
+template <int RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM, class SENT = fx_nothing, bool TURNED = PROBLEM::ALONG_ROWS>
 struct fx_row_share {
   typedef typename PROBLEM::index index;
   typedef typename PROBLEM::template frag<V> frag;
@@ -34,6 +34,7 @@ struct fx_row_share {
   static constexpr int SETS = TURNED ? GROUPS * ROWS : 64;                                                                             // of sums in shared memory
   static constexpr bool SCANS_DOWN = ALONG_ROWS && PROBLEM::SCANS > 0, AHEAD = SCANS_DOWN && !RESIDENT;
   static constexpr index ROUND = CHUNKS * LANES * STEP;                      // elements of a row that are read at once
+  static constexpr int PART = (RESIDENT ? 1 : CHUNKS) * LANES * STEP;        // of which a block of a cluster has whole ones
   static constexpr bool HAS_WHOLE = !RESIDENT && PROBLEM::SCANS == 0;        // rounds of which all exist are taken by themselves
   const PROBLEM &p;                              // the problem
   const index cols;                              // elements of a row
@@ -418,7 +419,7 @@ struct fx_row_share {
       if (IS_WHOLE || has(at)) {
 #pragma unroll
         for (int v = 0; v < V; ++v)
-          p.template fold<RESIDENT, V>(fx_pass<P>(), a[ALONG_ROWS ? v : 0], f[c], sums[SCANS_DOWN ? c : 0], v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
+          p.template fold<RESIDENT == 1, V>(fx_pass<P>(), a[ALONG_ROWS ? v : 0], f[c], sums[SCANS_DOWN ? c : 0], v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
       }
     }
     if (AHEAD) turn(next);
@@ -448,7 +449,7 @@ struct fx_row_share {
         n += STEP;
 #pragma unroll
         for (int v = 0; v < V; ++v)
-          p.template fold<RESIDENT, V>(fx_pass<P>(), next[ALONG_ROWS ? v : 0], f[c], scans(), v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
+          p.template fold<RESIDENT == 1, V>(fx_pass<P>(), next[ALONG_ROWS ? v : 0], f[c], scans(), v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
       }
     }
 #pragma unroll
@@ -466,7 +467,7 @@ struct fx_row_share {
       if (IS_WHOLE || has(at)) {
 #pragma unroll
         for (int v = 0; v < V; ++v)
-          p.template fold<RESIDENT, V>(fx_pass<P + 1>(), a[ALONG_ROWS ? v : 0].second, f[c], scans(), v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
+          p.template fold<RESIDENT == 1, V>(fx_pass<P + 1>(), a[ALONG_ROWS ? v : 0].second, f[c], scans(), v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
       }
     }
   }
@@ -618,7 +619,7 @@ struct fx_row_share {
       if constexpr (!SCANS_DOWN) scan<PROBLEM::PASSES, 0>(sums[0], carry, c, at);
       if (IS_WHOLE ? !is_inside : !has(at)) continue;
       if (!ALL) fetch_tail<IS_WHOLE>(t[0], at);
-      p.template store<RESIDENT, V>(f[c], t[ALL ? c : 0], sums[SCANS_DOWN ? c : 0], r, row, at);
+      p.template store<RESIDENT == 1, V>(f[c], t[ALL ? c : 0], sums[SCANS_DOWN ? c : 0], r, row, at);
     }
     if (AHEAD) turn(next);
   }
@@ -700,7 +701,7 @@ struct fx_row_share {
         if (!has(at)) continue;
         fetch_tail(t, at);
         if (!RESIDENT) a[0] = is_first ? p.template no_sides<V>() : p.template get_sides<V>(run, at);
-        p.template store<RESIDENT, V>(f[c], t, sums, r, row, at, a[RESIDENT ? c : 0]);
+        p.template store<RESIDENT == 1, V>(f[c], t, sums, r, row, at, a[RESIDENT ? c : 0]);
         if (!RESIDENT) p.template put_sides<V>(a[0], run, at);
       }
       if (RESIDENT) break;

@@ -19,127 +19,131 @@ struct team {
     int suits;         /* chunks a thread has at most where it is the faster choice; 0: any number; CACHED: as many as
                           the L2 cache holds, of all rows under way, until they are read again; TURNED: teams take
                           turns in memory, as behind a vector of a row lies one of the next; WIDE: any number, where
-                          across rows long pieces of memory are read; SHORT: all that rows are known to have */
+                          across rows long pieces of memory are read; SHORT: all that rows are known to have;
+                          BARE: any number, where values that passes share are computed anew */
     int wants_grid;    /* EVERY_SM: the faster choice only where it has a block for every SM, or as many threads as are
                           wanted; MOST_SMS: of vectors, for three SMs of four; ANY_GRID: always */
-    bool is_spread;    /* a cluster shares the rows of a block */
+    int spread;        /* blocks of a cluster that shares the rows of a block; 0: none does */
     int few;           /* the faster choice only where so many times its clusters are no more than the SMs; 0: always */
 };
 
-enum { CACHED = -1, TURNED = -2, WIDE = -3, SHORT = -4 };
+enum { CACHED = -1, TURNED = -2, WIDE = -3, SHORT = -4, BARE = -5 };
 enum { ANY_GRID, EVERY_SM, MOST_SMS };
+enum { SPREAD = 8, PAIR = 2 }; /* blocks of a cluster */
 
 static const struct team kept_rows[] = {
-    {8, 32, 2, true, 0, ANY_GRID, false, 0},
-    {32, 8, 4, true, 0, ANY_GRID, false, 0},
-    {512, 1, 1, true, 0, ANY_GRID, false, 1},
-    {512, 1, 2, true, 0, ANY_GRID, false, 1},
-    {1024, 1, 2, true, 0, ANY_GRID, false, 1},
-    {128, 1, 4, true, 0, ANY_GRID, false, 0},
-    {256, 1, 4, true, 0, ANY_GRID, false, 0},
-    {256, 1, 4, true, 0, ANY_GRID, true, 4},
-    {512, 1, 4, true, 0, ANY_GRID, true, 4},
-    {512, 1, 8, true, 0, ANY_GRID, true, 4},
-    {512, 1, 4, true, 0, ANY_GRID, false, 0},
-    {512, 1, 8, true, 0, ANY_GRID, false, 0},
-    {512, 1, 16, true, 0, ANY_GRID, false, 0},
-    {1024, 1, 4, false, CACHED, ANY_GRID, false, 0},
-    {512, 1, 4, false, 0, ANY_GRID, true, 4},
-    {512, 1, 4, false, 0, ANY_GRID, false, 0},
+    {8, 32, 2, true, 0, ANY_GRID, 0, 0},
+    {32, 8, 4, true, 0, ANY_GRID, 0, 0},
+    {512, 1, 1, true, 0, ANY_GRID, 0, 1},
+    {512, 1, 2, true, 0, ANY_GRID, 0, 1},
+    {1024, 1, 2, true, 0, ANY_GRID, 0, 1},
+    {128, 1, 4, true, 0, ANY_GRID, 0, 0},
+    {256, 1, 4, true, 0, ANY_GRID, 0, 0},
+    {256, 1, 4, true, 0, ANY_GRID, SPREAD, 4},
+    {512, 1, 4, true, 0, ANY_GRID, SPREAD, 4},
+    {512, 1, 8, true, 0, ANY_GRID, SPREAD, 4},
+    {512, 1, 4, true, 0, ANY_GRID, 0, 0},
+    {512, 1, 8, true, 0, ANY_GRID, 0, 0},
+    {512, 1, 8, true, BARE, ANY_GRID, 0, 0},
+    {512, 1, 8, true, BARE, ANY_GRID, PAIR, 0},
+    {512, 1, 16, true, 0, ANY_GRID, 0, 0},
+    {1024, 1, 4, false, CACHED, ANY_GRID, 0, 0},
+    {512, 1, 4, false, 0, ANY_GRID, SPREAD, 4},
+    {512, 1, 4, false, 0, ANY_GRID, 0, 0},
 };
 static const struct team turned_rows[] = {
-    {8, 32, 4, true, TURNED, ANY_GRID, false, 0},
-    {16, 32, 4, true, TURNED, ANY_GRID, false, 0},
-    {256, 2, 8, true, TURNED, ANY_GRID, false, 0},
-    {256, 2, 16, true, TURNED, ANY_GRID, false, 0},
+    {8, 32, 4, true, TURNED, ANY_GRID, 0, 0},
+    {16, 32, 4, true, TURNED, ANY_GRID, 0, 0},
+    {256, 2, 8, true, TURNED, ANY_GRID, 0, 0},
+    {256, 2, 16, true, TURNED, ANY_GRID, 0, 0},
 };
 static const struct team read_rows[] = {
     /* one pass: nothing is worth keeping */
-    {8, 32, 2, false, 4, ANY_GRID, false, 0},
-    {32, 8, 4, false, 8, ANY_GRID, false, 0},
-    {128, 1, 4, false, 8, ANY_GRID, false, 0},
-    {512, 1, 4, false, 0, ANY_GRID, true, 4},
-    {512, 1, 4, false, 0, ANY_GRID, false, 0},
+    {8, 32, 2, false, 4, ANY_GRID, 0, 0},
+    {32, 8, 4, false, 8, ANY_GRID, 0, 0},
+    {128, 1, 4, false, 8, ANY_GRID, 0, 0},
+    {512, 1, 4, false, 0, ANY_GRID, SPREAD, 4},
+    {512, 1, 4, false, 0, ANY_GRID, 0, 0},
 };
 static const struct team columns[] = {
-    {8, 32, 8, true, 0, EVERY_SM, false, 0},
-    {32, 8, 8, true, 0, ANY_GRID, false, 0},
-    {128, 4, 16, true, 0, ANY_GRID, false, 0},
-    {256, 2, 16, true, 0, ANY_GRID, false, 0},
-    {256, 4, 4, false, CACHED, ANY_GRID, false, 0},
-    {8, 32, 4, false, 0, EVERY_SM, false, 0},
-    {32, 8, 4, false, 0, EVERY_SM, false, 0},
-    {128, 4, 4, false, 0, MOST_SMS, false, 0},
-    {32, 8, 4, false, 0, MOST_SMS, true, 4},
-    {256, 2, 4, false, 0, ANY_GRID, true, 2},
-    {256, 2, 4, false, 0, ANY_GRID, false, 0},
+    {8, 32, 8, true, 0, EVERY_SM, 0, 0},
+    {32, 8, 8, true, 0, ANY_GRID, 0, 0},
+    {128, 4, 16, true, 0, ANY_GRID, 0, 0},
+    {256, 2, 16, true, 0, ANY_GRID, 0, 0},
+    {256, 4, 4, false, CACHED, ANY_GRID, 0, 0},
+    {8, 32, 4, false, 0, EVERY_SM, 0, 0},
+    {32, 8, 4, false, 0, EVERY_SM, 0, 0},
+    {128, 4, 4, false, 0, MOST_SMS, 0, 0},
+    {32, 8, 4, false, 0, MOST_SMS, SPREAD, 4},
+    {256, 2, 4, false, 0, ANY_GRID, SPREAD, 2},
+    {256, 2, 4, false, 0, ANY_GRID, 0, 0},
 };
 static const struct team columns_read[] = {
-    {8, 32, 4, false, 0, EVERY_SM, false, 0},
-    {32, 8, 4, false, 0, EVERY_SM, false, 0},
-    {128, 4, 4, false, 0, EVERY_SM, false, 0},
-    {64, 8, 8, false, 0, ANY_GRID, true, 8},
-    {32, 8, 4, false, 0, EVERY_SM, true, 4},
-    {256, 2, 4, false, 0, ANY_GRID, true, 2},
-    {256, 2, 4, false, 0, ANY_GRID, false, 0},
+    {8, 32, 4, false, 0, EVERY_SM, 0, 0},
+    {32, 8, 4, false, 0, EVERY_SM, 0, 0},
+    {128, 4, 4, false, 0, EVERY_SM, 0, 0},
+    {64, 8, 8, false, 0, ANY_GRID, SPREAD, 8},
+    {32, 8, 4, false, 0, EVERY_SM, SPREAD, 4},
+    {256, 2, 4, false, 0, ANY_GRID, SPREAD, 2},
+    {256, 2, 4, false, 0, ANY_GRID, 0, 0},
 };
-static const struct team parted_rows[] = {{512, 1, 4, false, 0, ANY_GRID, false, 0}};
-static const struct team parted_scans[] = {{256, 1, 4, false, 0, ANY_GRID, false, 0}};
+static const struct team parted_rows[] = {{512, 1, 4, false, 0, ANY_GRID, 0, 0}};
+static const struct team parted_scans[] = {{256, 1, 4, false, 0, ANY_GRID, 0, 0}};
 static const struct team parted_columns[] = {
-    {32, 8, 4, false, 0, EVERY_SM, false, 0},
-    {128, 2, 4, false, 0, ANY_GRID, false, 0},
+    {32, 8, 4, false, 0, EVERY_SM, 0, 0},
+    {128, 2, 4, false, 0, ANY_GRID, 0, 0},
 };
 static const struct team scan_columns[] = { /* what a thread holds of a column are adjacent elements */
-    {1, 128, 8, false, 32, EVERY_SM, false, 0},
-    {8, 32, 8, false, 0, EVERY_SM, false, 0},
-    {32, 8, 8, false, 0, EVERY_SM, false, 0},
-    {128, 4, 8, false, 0, EVERY_SM, false, 0},
-    {256, 2, 8, false, 0, ANY_GRID, false, 0},
+    {1, 128, 8, false, 32, EVERY_SM, 0, 0},
+    {8, 32, 8, false, 0, EVERY_SM, 0, 0},
+    {32, 8, 8, false, 0, EVERY_SM, 0, 0},
+    {128, 4, 8, false, 0, EVERY_SM, 0, 0},
+    {256, 2, 8, false, 0, ANY_GRID, 0, 0},
 };
 static const struct team scan_columns_again[] = {
-    {1, 128, 8, false, 32, EVERY_SM, false, 0},
-    {8, 32, 8, true, 0, EVERY_SM, false, 0},
-    {32, 8, 8, true, 0, ANY_GRID, false, 0},
-    {8, 32, 8, false, 0, EVERY_SM, false, 0},
-    {32, 8, 8, false, 0, EVERY_SM, false, 0},
-    {128, 4, 8, false, 0, EVERY_SM, false, 0},
-    {256, 2, 8, false, 0, ANY_GRID, false, 0},
+    {1, 128, 8, false, 32, EVERY_SM, 0, 0},
+    {8, 32, 8, true, 0, EVERY_SM, 0, 0},
+    {32, 8, 8, true, 0, ANY_GRID, 0, 0},
+    {8, 32, 8, false, 0, EVERY_SM, 0, 0},
+    {32, 8, 8, false, 0, EVERY_SM, 0, 0},
+    {128, 4, 8, false, 0, EVERY_SM, 0, 0},
+    {256, 2, 8, false, 0, ANY_GRID, 0, 0},
 };
 static const struct team run_rows[] = { /* each thread adds its columns up over a run of rows */
-    {32, 8, 2, true, 0, ANY_GRID, false, 0},
-    {256, 1, 1, true, 0, ANY_GRID, false, 0},
-    {256, 1, 2, true, 0, ANY_GRID, false, 0},
-    {512, 1, 2, true, 0, ANY_GRID, false, 0},
-    {512, 1, 4, true, 0, ANY_GRID, false, 0},
-    {512, 1, 4, false, 0, ANY_GRID, false, 0},
+    {32, 8, 2, true, 0, ANY_GRID, 0, 0},
+    {256, 1, 1, true, 0, ANY_GRID, 0, 0},
+    {256, 1, 2, true, 0, ANY_GRID, 0, 0},
+    {512, 1, 2, true, 0, ANY_GRID, 0, 0},
+    {512, 1, 4, true, 0, ANY_GRID, 0, 0},
+    {512, 1, 4, false, 0, ANY_GRID, 0, 0},
 };
-static const struct team down_columns[] = {{1, 128, 4, false, 0, ANY_GRID, false, 0}}; /* a column is one thread's */
+static const struct team down_columns[] = {{1, 128, 4, false, 0, ANY_GRID, 0, 0}}; /* a column is one thread's */
 /* Of sums that shared memory does not hold. */
-static const struct team narrow_rows[] = {{32, 8, 1, false, 0, ANY_GRID, false, 0}};
+static const struct team narrow_rows[] = {{32, 8, 1, false, 0, ANY_GRID, 0, 0}};
 
 /* Teams of exactly `block` threads, for a row program that is a phase beside others: few blocks, so each thread has
  * more under way. Returns how many. */
 static int teams_of_block(const struct scheduled *s, bool is_read_again, int block, struct team *t) {
     const struct row_program *x = s->row;
     const struct team kept[] = {
-        {8, block / 8, 2, true, 0, false, false, 0},
-        {32, block / 32, 4, true, 0, false, false, 0},
-        {block, 1, 4, true, 0, false, false, 0},
-        {block, 1, 8, true, 0, false, false, 0},
+        {8, block / 8, 2, true, 0, false, 0, 0},
+        {32, block / 32, 4, true, 0, false, 0, 0},
+        {block, 1, 4, true, 0, false, 0, 0},
+        {block, 1, 8, true, 0, false, 0, 0},
     };
     const struct team read[] = {
-        {8, block / 8, 2, false, 4, false, false, 0},
-        {32, block / 32, 8, false, 8, false, false, 0},
-        {block, 1, 8, false, 0, false, false, 0},
+        {8, block / 8, 2, false, 4, false, 0, 0},
+        {32, block / 32, 8, false, 8, false, 0, 0},
+        {block, 1, 8, false, 0, false, 0, 0},
     };
     const struct team down[] = {
-        {8, block / 8, 8, false, 0, true, false, 0},
-        {32, block / 32, 8, false, 0, true, false, 0},
-        {128, block / 128, 8, false, 0, false, false, 0},
+        {8, block / 8, 8, false, 0, true, 0, 0},
+        {32, block / 32, 8, false, 0, true, 0, 0},
+        {128, block / 128, 8, false, 0, false, 0, 0},
     };
     const struct team down_kept[] = {
-        {8, block / 8, 8, true, 0, true, false, 0},
-        {32, block / 32, 8, true, 0, false, false, 0},
+        {8, block / 8, 8, true, 0, true, 0, 0},
+        {32, block / 32, 8, true, 0, false, 0, 0},
     };
     int n = 0;
     const bool is_power = (block & (block - 1)) == 0; /* as threads are that add up a row, or scan columns, together */
@@ -173,7 +177,6 @@ enum {
     LEAST_TURNED = 1024,      /* vectors of a row from which threads of half a block take turns with the others */
     PIECE = 256,              /* bytes beside each other of which it matters little that sectors at both ends are cut */
     PIECE_WORDS = 32,         /* of registers for what a thread holds of such pieces */
-    SPREAD = 8,               /* blocks of a cluster that shares rows */
 };
 
 static int bytes_of(const struct tensor *t) { return fx_dtype_bits(t->dtype) / 8; }
@@ -214,11 +217,11 @@ static int vector_of(const struct graph *g, const struct partition *p, const str
     return v;
 }
 
-/* Words of registers a chunk takes while its row is kept. */
-static int chunk_words(const struct row_program *x, int v) {
+/* Words of registers a chunk takes while its row is kept; is_bare: without what is computed from it. */
+static int chunk_words(const struct row_program *x, int v, bool is_bare) {
     int words = 0;
     for (int i = 0; i < x->n_held; i++) words += (v * bytes_of(&x->held[i]) + 3) / 4;
-    for (int i = 0; i < x->n_kept; i++) words += v * (fx_dtype_bits(x->kept[i]->dtype) == 64 ? 2 : 1);
+    for (int i = 0; i < x->n_kept && !is_bare; i++) words += v * (fx_dtype_bits(x->kept[i]->dtype) == 64 ? 2 : 1);
     return words ? words : 1;
 }
 
@@ -232,7 +235,7 @@ static int tail_words(const struct row_program *x, int v) {
 /* Words of registers a chunk takes where running sums go down columns: those of all chunks, and what is read ahead for
  * the next round. */
 static int scan_chunk_words(const struct row_program *x, int v) {
-    int words = chunk_words(x, v);
+    int words = chunk_words(x, v, false);
     for (int i = 0; i < x->n_scans; i++) words += v * row_scan_words(x->scans[i]);
     return words;
 }
@@ -258,7 +261,7 @@ static int smem_bytes(
     else if (t->lanes > 32) sums = 64 * x->sum_words * 4;
     int slots = x->is_along_rows ? t->lanes > 1 ? sets : 0 : t->lanes > 32 ? 33 : 0;
     slots *= 4 * (widest_scan(x) == 1 ? 2 : widest_scan(x));
-    if (t->is_spread) { /* two memory barriers, and in turns the sets of all blocks */
+    if (t->spread) { /* two memory barriers, and in turns the sets of all blocks */
         int rows = t->across * own;
         return ((is_turned ? sets : 64) + 2 * SPREAD * rows) * x->sum_words * 4 + 16;
     }
@@ -296,14 +299,14 @@ static int short_vectors(const struct row_program *x, int v) {
 static bool lacks_registers(const struct scheduled *s, const struct team *t, int v, int chunks, int words) {
     const struct row_program *x = s->row;
     const int threads = t->lanes * t->across, tail = tail_words(x, v);
-    const bool is_apart = t->is_spread && v == 1 && threads >= 512;
+    const bool is_apart = t->spread && v == 1 && threads >= 512;
     if (x->is_along_rows || x->run || x->n_scans) return false;
     int blocks = SM_REGISTERS / (threads * (chunks * words + (t->is_resident ? WORK_WORDS : LIGHT_WORDS)));
     if (blocks < 1) blocks = 1;
     if (blocks < 2 && s->parts) blocks = 2;
     if (threads < 1024 && !(threads * blocks >= 1024 && (v == 1 || s->parts)) && !is_apart) return false;
     int beside = BESIDE_WORDS + (x->reads_apart ? chunks * v : 0);
-    if (!t->is_resident) beside += chunks * tail + (t->is_spread ? SPREAD_WORDS : 0);
+    if (!t->is_resident) beside += chunks * tail + (t->spread ? SPREAD_WORDS : 0);
     else beside += is_apart ? 2 * chunks * tail : tail; /* of what is kept, a chunk at a time */
     return chunks * words + beside > SM_REGISTERS / (threads * blocks);
 }
@@ -337,11 +340,13 @@ static void add_config(
     struct arena *a = &g->cx->arena;
     const struct arch *m = g->cx->arch;
     struct row_program *x = s->row;
-    int chunks = t->chunks, words = chunk_words(x, v), step = x->is_along_rows ? 1 : v;
+    int chunks = t->chunks, words = chunk_words(x, v, t->suits == BARE), step = x->is_along_rows ? 1 : v;
     if (x->is_along_rows && x->n_scans) words = scan_chunk_words(x, v);
     if (!x->is_along_rows && x->n_scans && v == 1) words += widest_scan(x);
     if (x->run && t->is_resident) words += run_words(g, s->group, v);
-    if (t->is_spread && (!m->has_clusters || x->n_scans || s->block)) return;
+    if ((t->spread == PAIR || t->suits == BARE) && (v == 1 || chunks * words > PAIR_WORDS)) return;
+    if (t->spread == PAIR && x->n_passes < 2) return; /* it waits too little for another to fill in */
+    if (t->spread && (!m->has_clusters || x->n_scans || s->block)) return;
     if (v == 1 && t->suits != SHORT && !x->run && !(x->is_along_rows && (x->n_scans || t->is_resident || s->parts)))
         chunks *= 4; /* as many elements a thread as with vectors */
     else if (!t->is_resident && !x->is_along_rows && !x->run && !x->n_scans && !s->parts)
@@ -349,11 +354,11 @@ static void add_config(
     while (chunks > 1 && chunks * words > MOST_WORDS) chunks /= 2;
     while (chunks > 1 && lacks_registers(s, t, v, chunks, words)) chunks /= 2;
     if (t->is_resident && chunks * words > 2 * MOST_WORDS) return;
-    int kept = t->lanes * chunks * step * (t->is_spread ? SPREAD : 1);
+    int kept = t->lanes * chunks * step * (t->spread ? t->spread : 1);
     const struct config *before = s->n_configs ? &s->configs[s->n_configs - 1] : NULL;
     while (before && before > s->configs && is_apart(before, t)) before--;
     if (t->is_resident && before && before->is_aligned == is_aligned && !is_apart(before, t) &&
-        before->spread == (t->is_spread ? SPREAD : 0) && before->most_cols >= kept)
+        before->spread == t->spread && before->most_cols >= kept)
         return;
     struct config *c = config_next(s);
     if (!c) return;
@@ -373,37 +378,45 @@ static void add_config(
         .suits_cols = t->suits == CACHED ? cached_cols(g, s, t->across * (x->is_along_rows ? v : 1), v)
                       : t->suits < 0      ? 0
                                           : t->suits * t->lanes * step,
-        .spread = t->is_spread ? SPREAD : 0,
+        .spread = t->spread,
         .is_turned = t->suits == TURNED,
         .is_wide = t->suits == WIDE,
-        .from_cols = t->is_spread ? t->is_resident ? 2 * t->lanes * step * SPREAD : kept : 0,
+        .from_cols = t->spread == PAIR ? kept / 4 * 3
+                     : !t->spread      ? 0
+                     : t->is_resident  ? 2 * t->lanes * step * SPREAD
+                                       : kept,
         .few = t->few,
         .wants_grid = t->wants_grid == ANY_GRID                  ? 0
-                      : !is_aligned && !t->is_spread            ? 4 * WIDE_GRID / threads
+                      : !is_aligned && !t->spread               ? 4 * WIDE_GRID / threads
                       : is_aligned && t->wants_grid == MOST_SMS ? 3
                                                                 : 4};
     if (t->suits == CACHED && !x->is_along_rows)
         c->from_cols = c->suits_cols / SMALLER_BLOCKS; /* below that the cache holds the rows of smaller blocks */
     if (x->run) c->min_blocks = 512 / threads; /* two runs an SM hide the latency of each other */
-    if (t->is_spread && c->min_blocks > SPREAD / t->few) c->min_blocks = SPREAD / t->few; /* it has no more to do */
+    /* It has no more to do; of two blocks one loads while the other stores. */
+    if (t->spread == SPREAD && c->min_blocks > SPREAD / t->few) c->min_blocks = SPREAD / t->few;
+    if (t->spread == PAIR) c->min_blocks = 2, c->is_tight = true;
     if (c->min_blocks < 1) c->min_blocks = 1;
     if (c->min_blocks * threads > m->sm_threads) c->min_blocks = m->sm_threads / threads;
     c->suffix = arena_printf(
-        a, "%dx%d%s%s%s%s", t->across, t->lanes, t->suits == TURNED ? "_turned" : "", t->is_spread ? "_cluster" : "",
-        t->is_resident ? arena_printf(a, "_keep%d", chunks) : "", kind);
+        a, "%dx%d%s%s%s%s", t->across, t->lanes, t->suits == TURNED ? "_turned" : "",
+        t->spread == PAIR ? "_two" : t->spread ? "_cluster" : "",
+        t->is_resident ? arena_printf(a, "_%s%d", t->suits == BARE ? "hold" : "keep", chunks) : "", kind);
     c->engine = arena_printf(
-        a, "%s, %d, %d, %d, %d", t->is_resident ? "true" : "false", v, chunks, t->lanes, t->across);
+        a, "%s, %d, %d, %d, %d", t->suits == BARE ? "2" : t->is_resident ? "true" : "false", v, chunks, t->lanes,
+        t->across);
     int n_passes = (s->parts ? x->n_passes : row_read_passes(x)) + x->stores_elements;
     const char *passes = t->is_resident ? arena_printf(a, "up to %d elements kept in registers, ", c->most_cols)
                          : n_passes > 1 ? arena_printf(a, "read in each of %d passes, ", n_passes)
                                         : "";
-    c->text = arena_printf(a, "%s%d thread%s %s, %s%s", t->is_spread ? "a cluster of blocks of " : "", t->lanes,
+    c->text = arena_printf(a, "%s%d thread%s %s, %s%s",
+        t->spread == PAIR ? "a cluster of two blocks of " : t->spread ? "a cluster of blocks of " : "", t->lanes,
         t->lanes == 1 ? "" : "s", x->is_along_rows && v > 1 ? "a vector of rows" : "a row", passes,
         is_aligned ? "16-byte accesses"
         : is_small ? "any alignment"
                    : "any size");
     const bool may_pair = t->is_resident && (t->suits == WIDE || (is_aligned && !x->is_along_rows)) && !x->n_scans &&
-                          !x->run && threads == 512 && !t->is_spread && c->min_blocks == 1 &&
+                          !x->run && threads == 512 && !t->spread && c->min_blocks == 1 &&
                           chunks * words <= PAIR_WORDS;
     if (may_pair) add_pair(s, a);
 }
@@ -419,7 +432,7 @@ static int adjacent_bytes(const struct scheduled *s, const struct team *t, int v
 /* Team t with more rows across, so that its threads read whole sectors; where these are cut at both ends, two and as
  * many rows as a warp has threads. */
 static struct team widened(const struct scheduled *s, const struct team *t, int v) {
-    const bool is_cut = v == 1 && !t->is_spread && (!s->row->n_scans || s->parts);
+    const bool is_cut = v == 1 && !t->spread && (!s->row->n_scans || s->parts);
     const int wanted = is_cut ? 2 * SECTORS : SECTORS, across = is_cut ? 32 : 1;
     struct team out = *t;
     while ((adjacent_bytes(s, &out, v) < wanted || out.across < across) && out.lanes > 8)
@@ -432,7 +445,7 @@ static bool is_met_again(const struct scheduled *s, const struct team *t, int n,
     const struct team team = widened(s, &t[i], v);
     for (int k = i + 1; k < n; k++) {
         const struct team other = widened(s, &t[k], v);
-        if (!t[k].is_resident && t[k].is_spread == t[i].is_spread && other.lanes == team.lanes &&
+        if (!t[k].is_resident && t[k].spread == t[i].spread && other.lanes == team.lanes &&
             other.across == team.across)
             return true;
     }
@@ -445,7 +458,7 @@ static void add_reading(const struct graph *g, struct scheduled *s, struct team 
     const struct team wide = widened(s, &t, v);
     if (is_aligned && t.suits == CACHED && adjacent_bytes(s, &t, v) < 2 * SECTORS) return;
     if (!is_aligned && t.suits == CACHED) return;
-    if (is_aligned ? t.wants_grid && !t.is_spread : !s->row->n_scans || t.wants_grid) t = wide;
+    if (is_aligned ? t.wants_grid && !t.spread : !s->row->n_scans || t.wants_grid) t = wide;
     else if (!is_aligned && smem_bytes(g, s, &wide, v) <= MOST_SHARED && wide.across > t.across) {
         const int before = s->n_configs;
         add_config(g, s, &wide, v, is_aligned, true);
@@ -471,13 +484,13 @@ static bool is_cut(const struct graph *g, const struct scheduled *s, int v) {
 /* Teams that read pieces so long that the sectors cut at both ends are few of theirs; without vectors those alone that
  * hold their rows. */
 static void add_wide(const struct graph *g, struct scheduled *s, int v, bool is_aligned) {
-    const int words = chunk_words(s->row, v), bytes = adjacent_bytes(s, &(struct team){.across = 1}, v);
+    const int words = chunk_words(s->row, v, false), bytes = adjacent_bytes(s, &(struct team){.across = 1}, v);
     if (v == 1 && bytes < 4) return; /* single ones of 16 bits take blocks of 1024 threads, which are no faster */
     const int across = PIECE / bytes < 8 ? 8 : PIECE / bytes > 64 ? 64 : PIECE / bytes, lanes = 512 / across;
     const struct team t[] = {
-        {lanes, across, PIECE_WORDS / 2 / words, true, WIDE, MOST_SMS, false, 0},
-        {lanes, across, PIECE_WORDS / words, true, WIDE, MOST_SMS, false, 0},
-        {lanes, across, PIECE_WORDS / 2 / words, false, WIDE, MOST_SMS, false, 0},
+        {lanes, across, PIECE_WORDS / 2 / words, true, WIDE, MOST_SMS, 0, 0},
+        {lanes, across, PIECE_WORDS / words, true, WIDE, MOST_SMS, 0, 0},
+        {lanes, across, PIECE_WORDS / 2 / words, false, WIDE, MOST_SMS, 0, 0},
     };
     for (int i = 0; i < (v == 1 ? 2 : 3); i++)
         if (t[i].chunks && smem_bytes(g, s, &t[i], v) <= MOST_SHARED) add_config(g, s, &t[i], v, is_aligned, true);
@@ -580,7 +593,7 @@ static void add_short(const struct graph *g, struct scheduled *s, int v) {
     for (int lanes = 1; lanes <= MOST_LANES && !x->n_scans; lanes *= 2) {
         const int chunks = (int)((cols + lanes * v - 1) / (lanes * v));
         if (chunks < 1 || chunks > MOST_CHUNKS || chunks * v * size > most) continue;
-        const struct team t = {lanes, BLOCK / lanes, chunks, true, SHORT, ANY_GRID, false, 0};
+        const struct team t = {lanes, BLOCK / lanes, chunks, true, SHORT, ANY_GRID, 0, 0};
         add_config(g, s, &t, v, v > 1, true);
         return;
     }

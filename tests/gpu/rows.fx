@@ -555,3 +555,9 @@ test short16 { B=3 M=25 N=4 }
 test short16 { B=3 M=25 N=8 }
 test short16 { B=3 M=25 N=16 }
 test short16 { B=3 M=25 N=24 }
+
+# Longer rows than a block holds with what passes share: without that, and by clusters of two blocks, whose parts are even.
+kernel longer(x: bf16[B,T]) -> (z: bf16[B,T], n: bf16[B,T]) { z = softmax[T](x); n = layernorm[T](x) }
+test longer { B=3 T=24576 }
+test longer { B=34 T=50000 }
+test longer { B=34 T=65536 }

@@ -9,3 +9,6 @@ kernel eight(x: f32[M=1000000,N=64]) -> y: f32[M,N] { y = softmax[N](x) }
 kernel walked(x: f32[M=2000000,N=12]) -> y: f32[M] { y = sum[N](x) }
 kernel of_one_bank(x: f32[M=2000000,N=16]) -> y: f32[M] { y = sum[N](x) }
 kernel gathered(u: f32[U=100000,D=64], i: f32[I=50000,D], a: i32[B=262144], p: i32[B]) -> s: f32[B] { s = sum[D]((u[U: a] ?? 0) * (i[I: p] ?? 0)) }
+# Long rows: of two blocks an SM, without what passes share; of a cluster of two.
+kernel held(x: bf16[M=2048,N=32768]) -> y: bf16[M,N] { y = softmax[N](x) }
+kernel shared(x: bf16[M=1024,N=65536]) -> y: bf16[M,N] { y = softmax[N](x) }
