@@ -161,7 +161,7 @@ FX_DEVICE void fx_gemm_wgmma_beside(const LIST &list, long long batches) {
   const unsigned turn = IS_PINGPONG ? step : 0;
   fx_wgmma_tile<ring, LIST::IS_LAST> tile = {begin, consumer, staging + (consumer * 4 + threadIdx.x / 32 % 4) * STAGING_BYTES, 0, false};
   fx_wgmma_count_tile blocks = {0};
-  if (LIST::IS_LAST || (IS_PINGPONG && first < tiles)) {
+  if ((LIST::IS_LAST || IS_PINGPONG) && first < tiles) {  // a phase may have no tile
     const fx_tile at = fx_find_place((int)first, rows, columns);
     list.at_column(blocks, at.batch, at.m, at.n);
   }

@@ -33,6 +33,7 @@ kernel after(x: bf16[M,K], w: bf16[K,N]) -> (y: bf16[M,N], q: f32[N]) with { fus
 }
 test after { M=65 K=130 N=67 }
 test after { M=512 K=1024 N=1536 }
+test after { M=0 K=64 N=40 } # no tile, but columns
 
 # a layernorm folded by hand: two statistics, of which one reads the other
 kernel folded(x: f16[M,K], w: f16[K,N], c: f32[N]) -> (y: f16[M,N], m: f32[M]) with { fuse: require } {
@@ -42,6 +43,7 @@ kernel folded(x: f16[M,K], w: f16[K,N], c: f32[N]) -> (y: f16[M,N], m: f32[M]) w
 }
 test folded { M=65 K=130 N=67 }
 test folded { M=512 K=1024 N=1536 }
+test folded { M=33 K=64 N=0 } # no tile, but rows
 
 # a product of low rank
 kernel low(x: f16[M,K], a: f16[K,R=16], b: f16[R,N]) -> y: f16[M,N] with { fuse: require } { y = relu(x @ a @ b) }
