@@ -1,6 +1,7 @@
 /* A kernel as passes and schedules leave it: its graph rewritten, cut into groups, scheduled.
  *
  * In: a checked kernel, whose labels have their nominal extents. Out: its form. */
+#include "fuse/fuse.h"
 #include "partitions.h"
 
 static fx_status make_once(
@@ -35,10 +36,13 @@ static bool has_scales(const struct graph *g) {
     return false;
 }
 
-/* Whether some product may be multiplied in parts, which stored factors of the whole allow and slices may not. */
+/* Whether some product of f32 may be multiplied in parts, which stored factors of the whole allow and slices may not. */
 static bool has_parts(const struct graph *g) {
-    for (int i = 0; i < g->n_nodes; i++)
-        if (may_take_parts(g, g->nodes[i])) return true;
+    for (int i = 0; i < g->n_nodes; i++) {
+        if (!may_take_parts(g, g->nodes[i])) continue;
+        const struct product x = fuse_product(g, g->nodes[i]);
+        if (x.dtype[0] == FX_F32 && x.dtype[1] == FX_F32) return true;
+    }
     return false;
 }
 

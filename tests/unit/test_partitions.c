@@ -168,6 +168,20 @@ START_TEST(contracts_hold) {
 }
 END_TEST
 
+/* Launches at fixed extents of products of 16 bits with rows of odd length: few tiles are cut in slices. */
+static const struct odd_product {
+    const char *defines[3];
+    int n_launches;
+} odd_products[] = {{{"M=84", "N=86", "K=4269"}, 2}, {{"M=300", "N=300", "K=2001"}, 2}};
+
+START_TEST(odd_rows_compiled_in) {
+    fx_compilation *c =
+        compile("kernel f(x: bf16[M,K], w: bf16[N,K]) -> y: bf16[M,N] { y = x @[K] w }", odd_products[_i].defines, 3);
+    ck_assert_int_eq(fx_get_plan(c)->kernels[0].n_launches, odd_products[_i].n_launches);
+    fx_close(c);
+}
+END_TEST
+
 /* ---- values ---- */
 
 struct argument {
@@ -271,6 +285,7 @@ int main(void) {
     tcase_add_test(t, each_can_be_taken);
     tcase_add_loop_test(t, compiled_in, 0, N_SUBJECTS);
     tcase_add_loop_test(t, contracts_hold, 0, 3);
+    tcase_add_loop_test(t, odd_rows_compiled_in, 0, sizeof odd_products / sizeof *odd_products);
     tcase_set_timeout(v, 240);
     tcase_add_loop_test(v, every_one_is_right, 0, N_SUBJECTS);
     suite_add_tcase(s, t);
