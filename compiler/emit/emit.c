@@ -141,6 +141,8 @@ static void emit_twins(struct buf *out, const struct scheduled_graph *c, const s
 static void emit_wait(
     struct buf *out, const struct scheduled_graph *c, const struct launch *phases, int i, bool takes_maps) {
     const struct group *before = phases[i - 1].kernel->group;
+    const bool uses_shared = before->contraction || before->is_row || group_halves(c->partition, before);
+    if (!phases[i].kernel->waits && !uses_shared) return;
     if (takes_maps) buf_puts(out, "  fx_tma_publish_all();  // memory, for the boxes behind\n");
     if (!phases[i].kernel->waits) {
         buf_puts(out, "  fx_barrier();  // everyone in the block is done with its shared memory\n");

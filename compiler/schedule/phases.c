@@ -3,7 +3,7 @@
  *
  * In: chosen kernels in order, each a launch. Out: runs of them as launches, with parallel configurations: entry v runs
  * configs[v] of every phase, all with one block size, one amount of shared memory and the same number of blocks per SM.
- * A phase waits for all blocks if an earlier one left something in the workspace.
+ * A phase waits for all blocks if it reads what an earlier one left in the workspace.
  *
  * Phases hand over only side products. These are small in themselves, or compared with what the kernel reads and writes
  * anyway: statistics of rows, partial sums, a product of low rank. Anything larger is a trip through memory that a user
@@ -350,18 +350,33 @@ static bool join_sides(struct cx *cx, struct scheduled_graph *c, int i) {
     return false;
 }
 
-/* A phase waits where one before it, since all blocks waited last, left anything for it: to be sure, where it wrote
- * anything but outputs, or where a tensor is written in place. */
+/* Whether s, which runs later than `before`, needs all blocks to be done with that: as another pass of the same rows, or
+ * as it reads what that wrote, or overwrites what that read. */
+static bool waits_for(const struct scheduled_graph *c, const struct scheduled *s, const struct scheduled *before) {
+    const bool *is_read = ir_buffers_read(c->graph, c->partition, s->group),
+               *was_read = ir_buffers_read(c->graph, c->partition, before->group);
+    bool waits = before->parts > 0 || is_pass_of(s, before);
+    for (int b = 0; b < c->partition->n_buffers; b++) {
+        bool is_written = false, was_written = false;
+        for (int i = 0; i < s->group->n_stores; i++)
+            is_written |= buffer_is_stored(c->partition, b, &s->group->stores[i]);
+        for (int i = 0; i < before->group->n_stores; i++)
+            was_written |= buffer_is_stored(c->partition, b, &before->group->stores[i]);
+        waits |= (was_written && (is_read[b] || is_written)) || (was_read[b] && is_written);
+    }
+    return waits;
+}
+
+/* A phase waits for those since all blocks waited last: for each one, where a tensor is written in place. */
 static void set_waits(struct scheduled_graph *c, struct launch_phases j) {
-    bool is_open = false, in_place = false;
+    bool in_place = false;
     for (int i = 0; i < c->graph->kernel->n_params; i++)
         in_place |= c->graph->kernel->params[i].is_input && c->graph->kernel->params[i].is_output;
-    for (int i = j.first; i < j.first + j.n; i++) {
+    for (int i = j.first, since = j.first; i < j.first + j.n; i++) {
         struct scheduled *s = &c->kernels[i];
-        s->waits = is_open;
-        if (s->waits) is_open = false, c->has_flags = true;
-        is_open |= in_place || s->parts > 0;
-        for (int k = 0; k < s->group->n_stores; k++) is_open |= s->group->stores[k].buffer >= 0;
+        s->waits = false;
+        for (int k = since; k < i; k++) s->waits |= in_place || waits_for(c, s, &c->kernels[k]);
+        if (s->waits) since = i, c->has_flags = true;
     }
 }
 

@@ -59,6 +59,12 @@ static const struct subject subjects[] = {
         NULL},
     {"kernel f(x: bf16[M=64,K=64], s: f32[K], w: bf16[K,N=64]) -> y: bf16[M,N] " REQUIRE "{ y = (x * s) @ w }", 1, 1, 0,
         NULL},
+    /* two such factors need not wait for each other */
+    {"kernel f(x: f32[K=4096,M=4096], w: f32[K,N=4096]) -> y: bf16[M,N] " REQUIRE "{ y = bf16(x) @[K] bf16(w) }", 1, 3,
+        1, NULL},
+    /* what one phase leaves is read by the next one, and that by the last */
+    {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] " REQUIRE "{ y = (x @ w) * var[K](x) + max[M,K](x * 2) }", 1, 4,
+        2, NULL},
     /* rows in parts: each walk is a phase */
     {"kernel f(x: f32[M,N]) -> t: f32[] " REQUIRE "{ t = sum[M,N](x) }", 1, 2, 1, NULL},
     {"kernel f(x: f32[M,N]) -> v: f32[] " REQUIRE "{ v = var[M,N](x) }", 1, 3, 2, NULL},
