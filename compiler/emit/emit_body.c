@@ -409,6 +409,17 @@ static struct scope *open_row(struct body *b) {
     return row;
 }
 
+/* The element as it is stored, where store s copies a tensor to the workspace; NULL: it computes what it stores. */
+static const char *moved_element(struct body *b, int s) {
+    const struct group *r = b->l->kernel->group;
+    const struct node *n = body_stored_element(b, s);
+    struct tensor to = tensor_of_store(b->g, b->c->partition, &r->stores[s]), from;
+    if (r->stores[s].buffer < 0 || !node_is_loaded(b->g, b->c->partition, r, n, &from)) return NULL;
+    if (from.dtype != to.dtype || emit_is_converted(from.dtype) || !is_fetched(b, &from)) return NULL;
+    return arena_printf(arena(b), "%s.%s%s", body_holder(b, &from), tensor_name(b, &from),
+        body_along(b, &from) == ALONG_NONE ? "" : "[v]");
+}
+
 /* The loop over the elements of a row: their values, and the offsets of those that go to positions of their own. */
 static void emit_elements(struct body *b, struct scope *row, const char *const *results) {
     const struct group *r = b->l->kernel->group;
@@ -419,7 +430,7 @@ static void emit_elements(struct body *b, struct scope *row, const char *const *
         if (is_elsewhere(b, s)) continue;
         const struct node *n = body_stored_element(b, s), *v = body_place_of(b, s);
         const char *place = element_place(b, s, results);
-        needed[n->id] = true;
+        needed[n->id] |= !moved_element(b, s);
         for (int i = 1; v && !body_is_place_uniform(b, s) && i < v->n_args; i++) needed[v->args[i]->id] = true;
         if (place && (!is_leaf(b, n) || b->l->kernel->chain) && !(p->place && p->place[n->id]))
             scope_set_place(&b->w, p, n, place);
@@ -430,7 +441,12 @@ static void emit_elements(struct body *b, struct scope *row, const char *const *
         if (is_elsewhere(b, s)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         struct node *n = body_stored_element(b, s);
-        const char *value = value_at(&b->w, p, n), *place = element_place(b, s, results);
+        const char *moved = moved_element(b, s), *place = element_place(b, s, results);
+        if (moved) {
+            value_line(&b->w, "%s[v] = %s;", results[s], moved);
+            continue;
+        }
+        const char *value = value_at(&b->w, p, n);
         if (n == copied_value(r->stores[s].value))
             value_assign(
                 &b->w, arena_printf(arena(b), "%s[v]", results[s]), element_of_value(&b->w, t.dtype, n->dtype, value));

@@ -134,6 +134,12 @@ static void emit_fetch_items(struct body *b, const struct tensor *t, const char 
         indent, body_holder(b, t), tensor_name(b, t), at, none);
 }
 
+/* Whether fetch_rows reads t by words of several rows. */
+static bool is_by_words(const struct body *b, const struct tensor *t) {
+    return !b->is_gemm && b->l->kernel->pointwise.word_rows &&
+           pointwise_is_turned(b->g, t, &b->l->kernel->pointwise);
+}
+
 static void emit_fetch_one(struct body *b, const struct tensor *t) {
     const char *held = arena_printf(arena(b), "%s.%s", body_holder(b, t), tensor_name(b, t));
     enum along along = body_along(b, t);
@@ -161,10 +167,12 @@ static void emit_fetch_one(struct body *b, const struct tensor *t) {
         buf_line(b->w.out, "    }");
         return;
     case ALONG_STRIDED:
+        if (is_by_words(b, t)) buf_line(b->w.out, "    if constexpr (TURNED) {");
         if (converts)
-            buf_line(b->w.out, "    fx_load_strided<V>(%s, %s, %s, n_valid);", held, body_address(b, t, b->along_var),
-                body_along_stride(b, t));
-        else emit_fetch_items(b, t, "    ");
+            buf_line(b->w.out, "    %sfx_load_strided<V>(%s, %s, %s, n_valid);", is_by_words(b, t) ? "  " : "", held,
+                body_address(b, t, b->along_var), body_along_stride(b, t));
+        else emit_fetch_items(b, t, is_by_words(b, t) ? "      " : "    ");
+        if (is_by_words(b, t)) buf_line(b->w.out, "    }");
         return;
     case ALONG_SCATTERED:
         if (!converts || !body_piece(b, t)) {
@@ -178,7 +186,29 @@ static void emit_fetch_one(struct body *b, const struct tensor *t) {
     }
 }
 
+/* fetch for R adjacent rows, and whether words of them may be read: no word then has elements of two columns. */
+static void emit_fetch_rows(struct body *b) {
+    const char *may = NULL;
+    value_open_function(&b->w,
+        "  template <int V, int R> FX_DEVICE void fetch_rows(frag<V> (&f)[R], index row, index col) const");
+    buf_line(b->w.out, "#pragma unroll");
+    buf_line(b->w.out, "    for (int i = 0; i < R; ++i) fetch<V, true, false>(f[i], row + i, col, V);");
+    for (int i = 0; i < b->l->kernel->n_loads; i++) {
+        const struct tensor *t = &b->l->kernel->loads[i];
+        if (!is_by_words(b, t)) continue;
+        const char *name = tensor_name(b, t), *length = body_step(b, t, t->n_axes - 2);
+        buf_line(b->w.out, "    fx_load_turned<V>(f, &frag<V>::%s, %s, (index)%s);", name,
+            body_address(b, t, b->along_var), body_along_stride(b, t));
+        const char *own = arena_printf(arena(b), "fx_is_aligned<%d>(%s) && %s %% %d == 0",
+            b->l->kernel->pointwise.word_rows, name, length, b->l->kernel->pointwise.word_rows);
+        may = may ? arena_printf(arena(b), "%s && %s", may, own) : own;
+    }
+    value_close_function(&b->w);
+    emit_function(b->w.out, "  FX_DEVICE bool by_words() const", arena_printf(arena(b), "return %s;", may));
+}
+
 void body_emit_fetch(struct body *b, bool of_columns) {
+    const bool has_words = !b->is_gemm && b->l->kernel->pointwise.word_rows;
     if (!count_fetched(b, of_columns)) return;
     if (of_columns)
         value_open_function(&b->w,
@@ -186,9 +216,10 @@ void body_emit_fetch(struct body *b, bool of_columns) {
             "int n_valid) const");
     else
         value_open_function(&b->w,
-            "  template <int V, bool ALIGNED> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const",
-            body_place_args(b));
+            "  template <int V, bool ALIGNED%s> FX_DEVICE void fetch(frag<V> &f, %s, int n_valid) const",
+            has_words ? ", bool TURNED = true" : "", body_place_args(b));
     for (int i = 0; i < b->l->kernel->n_loads; i++)
         if (is_of_columns(b, &b->l->kernel->loads[i]) == of_columns) emit_fetch_one(b, &b->l->kernel->loads[i]);
     value_close_function(&b->w);
+    if (has_words) emit_fetch_rows(b);
 }

@@ -49,3 +49,30 @@ FX_DEVICE void fx_pointwise_turned(const PROBLEM &p) {
     if (row < rows && chunk < across) fx_pointwise_chunk<V, ALIGNED>(p, row, chunk);
   }
 }
+
+// fx_pointwise_words: likewise, aligned, where a word of each such tensor has R rows: a thread takes as many, and reads these tensors by words where p.by_words()
+template <int V, int ROWS, int R, int THREADS = 256, class PROBLEM>
+FX_DEVICE void fx_pointwise_words(const PROBLEM &p) {
+  typedef typename PROBLEM::index index;
+  typedef typename PROBLEM::template frag<V> frag;
+  constexpr int CHUNKS = THREADS / ROWS;
+  static_assert(ROWS % 16 == 0 && CHUNKS % 2 == 0 && THREADS % ROWS == 0, "no such tile");
+  const index rows = (index)p.rows(), across = fx_chunks_across<V, true>(p), tiles_across = (across + (CHUNKS - 1)) / CHUNKS;
+  const index tiles = (rows + (ROWS * R - 1)) / (ROWS * R) * tiles_across;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const bool by_words = p.by_words();
+  for (index tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    const index down = tile / tiles_across, row = (down * ROWS + warp % (ROWS / 16) * 16 + lane / 2) * R;
+    const index chunk = (tile - down * tiles_across) * CHUNKS + warp / (ROWS / 16) * 2 + lane % 2;
+    if (row >= rows || chunk >= across) continue;
+    if (by_words) {
+      frag f[R];
+      p.template fetch_rows<V, R>(f, row, chunk * V);
+#pragma unroll
+      for (int i = 0; i < R; ++i) p.template store<V, true>(f[i], row + i, chunk * V, V);
+    } else {
+#pragma unroll 1
+      for (int i = 0; i < R && row + i < rows; ++i) fx_pointwise_chunk<V, true>(p, row + i, chunk);
+    }
+  }
+}

@@ -159,6 +159,47 @@ FX_DEVICE void fx_store_items(T *p, const T (&x)[V], int n_valid) {
   }
 }
 
+// fx_transpose_bytes: word j becomes byte j of each of the four
+FX_DEVICE void fx_transpose_bytes(unsigned (&w)[4]) {
+  const unsigned low01 = fx_permute(w[0], w[1], 0x5140), low23 = fx_permute(w[2], w[3], 0x5140);
+  const unsigned high01 = fx_permute(w[0], w[1], 0x7362), high23 = fx_permute(w[2], w[3], 0x7362);
+  w[0] = fx_permute(low01, low23, 0x5410);
+  w[1] = fx_permute(low01, low23, 0x7632);
+  w[2] = fx_permute(high01, high23, 0x5410);
+  w[3] = fx_permute(high01, high23, 0x7632);
+}
+
+// fx_load_turned: V elements of each of R adjacent rows, to a member of R fragments; p is that of the first row, and a word has R rows of a column, `step` before the next one's
+template <int V, int R, class T, class FRAG, class X, class INDEX>
+FX_DEVICE void fx_load_turned(FRAG (&f)[R], X (FRAG::*to)[V], const T *p, INDEX step) {
+  static_assert(R * sizeof(T) == 4 && V % R == 0, "no words");
+  unsigned w[V / R][R];
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    unsigned word[1];
+    fx_load_words(word, p + v * step);
+    w[v / R][v % R] = word[0];
+  }
+#pragma unroll
+  for (int i = 0; i < V / R; ++i) {
+    if constexpr (R == 4) {
+      fx_transpose_bytes(w[i]);
+    } else {
+      const unsigned first = w[i][0], second = w[i][1];
+      w[i][0] = fx_permute(first, second, 0x5410), w[i][1] = fx_permute(first, second, 0x7632);
+    }
+#pragma unroll
+    for (int row = 0; row < R; ++row) {
+      if constexpr (sizeof(X) == sizeof(T)) {
+        memcpy(&(f[row].*to)[i * R], &w[i][row], 4);
+      } else {
+        const unsigned word[1] = {w[i][row]};
+        fx_unpack<R>(fx_part<R>(f[row].*to, i * R), word, p);
+      }
+    }
+  }
+}
+
 // fx_split_part: the bf16 nearest to a finite x, as a float; the largest one where x lies beyond it
 FX_DEVICE float fx_split_part(float x) {
   const float most = fx_from_bits(0x7f7f0000u), part = fx_to_float(fx_from_float<fx_bf16>(x));

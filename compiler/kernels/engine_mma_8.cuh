@@ -1,16 +1,6 @@
 /* Operands of the mma engine that are 8-bit integers or f8: bytes, transposed on the way where k is not contiguous.
    Invariant: as of engine_mma.cuh. */
 
-// fx_transpose_bytes: word j becomes byte j of each of the four
-FX_DEVICE void fx_transpose_bytes(unsigned (&w)[4]) {
-  const unsigned low01 = fx_permute(w[0], w[1], 0x5140), low23 = fx_permute(w[2], w[3], 0x5140);
-  const unsigned high01 = fx_permute(w[0], w[1], 0x7362), high23 = fx_permute(w[2], w[3], 0x7362);
-  w[0] = fx_permute(low01, low23, 0x5410);
-  w[1] = fx_permute(low01, low23, 0x7632);
-  w[2] = fx_permute(high01, high23, 0x5410);
-  w[3] = fx_permute(high01, high23, 0x7632);
-}
-
 // fx_mma_bytes: an operand of 8-bit integers
 // In shared memory a block is MN rows of BK bytes whatever the order in memory, as a fragment's word is four bytes along k. 16-byte chunks of a row are
 // permuted by an exclusive or, such that ldmatrix's eight rows and the transposing stores lie in all 32 banks. Copies are asynchronous where k is contiguous

@@ -14,6 +14,7 @@ void schedule_pointwise_price(const struct graph *, const struct partition *, st
 enum {
     THREADS = 256,  /* a block, unless it is a phase beside others */
     FEW_BLOCKS = 4, /* on an SM at most, where elements are few */
+    FEW_TILES = 2,  /* likewise of tensors that a thread would read by words of several rows */
     MANY_ACCESSES = 32, /* of a thread, at positions */
     LEAST_BYTES = 8,    /* of a vector of the narrowest tensor, where rows are no multiple of longer ones */
     MOST_AT_ONCE = 6,   /* of what it reads at positions */
@@ -82,8 +83,7 @@ static bool *find_decoded(const struct graph *g, const struct partition *p, cons
     return is_decoded;
 }
 
-/* Whether t has the last label of rows as its last, contiguous, and some label of columns before it. */
-static bool is_turned(const struct graph *g, const struct tensor *t, const struct pointwise_shape *shape) {
+bool pointwise_is_turned(const struct graph *g, const struct tensor *t, const struct pointwise_shape *shape) {
     enum { LEAST = 8 };
     if (!shape->rows.n || t->n_axes < 2 || t->is_strided) return false;
     int last = shape->rows.axes[shape->rows.n - 1];
@@ -98,14 +98,14 @@ static void turn_rows(const struct graph *g, const struct tensor *tensors, int n
     struct axis_list *rows = &shape->rows;
     int best = -1, widest = 0;
     for (int i = 0; i < n; i++)
-        if (is_turned(g, &tensors[i], shape)) return;
+        if (pointwise_is_turned(g, &tensors[i], shape)) return;
     for (int r = 0; r + 1 < rows->n; r++) {
         struct pointwise_shape other = *shape;
         other.rows.axes[rows->n - 1] = rows->axes[r];
         for (int i = 0; i < n; i++) {
             const int bits = fx_dtype_bits(tensors[i].dtype);
             if (tensors[i].n_axes < rows->n + shape->cols.n) continue; /* others are read again, from caches */
-            if (bits > widest && is_turned(g, &tensors[i], &other)) best = r, widest = bits;
+            if (bits > widest && pointwise_is_turned(g, &tensors[i], &other)) best = r, widest = bits;
         }
     }
     if (best < 0) return;
@@ -137,7 +137,7 @@ static int turned_access(
                 if (t.axes[a] == n->at[k]) read.axes[a] = at->kind == N_INDEX ? at->axis : -1;
         }
         if (is_moved) read.axes[0] = shape->cols.axes[shape->cols.n - 1];
-        if (t.n_axes > 1 && is_turned(g, &read, shape) && fx_dtype_bits(t.dtype) / 8 > widest)
+        if (t.n_axes > 1 && pointwise_is_turned(g, &read, shape) && fx_dtype_bits(t.dtype) / 8 > widest)
             widest = fx_dtype_bits(t.dtype) / 8;
     }
     return widest;
@@ -213,6 +213,18 @@ static void add_config(const struct graph *g, struct scheduled *s, int vector, i
             rows > 1 ? arena_printf(&g->cx->arena, "tiles of %d rows, ", rows) : "", accesses[kind])};
 }
 
+/* As VECTOR, where a thread takes the rows of a word. */
+static void add_words_config(const struct graph *g, struct scheduled *s, int vector, int threads, int words) {
+    enum { ROWS = 32, FEW_WORDS = 16 };
+    const int min_blocks = words <= FEW_WORDS ? 4 : 2;
+    const int n = s->n_configs;
+    add_config(g, s, vector, threads, ROWS, min_blocks, VECTOR);
+    if (s->n_configs == n) return;
+    s->configs[n].tile_m *= s->pointwise.word_rows;
+    s->configs[n].text = arena_printf(&g->cx->arena, "pointwise, %dx%d elements a thread, tiles of %d rows, by words",
+        s->pointwise.word_rows, vector, s->configs[n].tile_m);
+}
+
 /* Elements that a thread takes where all are few: threads on every SM then share what there is to compute. */
 static int vector_of_few(const struct graph *g, const struct scheduled *s, int vector, int threads) {
     const int narrow = vector / 4;
@@ -246,6 +258,37 @@ static bool configure_halving(
         .engine = "",
         .text = "two f16 and powers of two, tiles of 64x64"};
     return true;
+}
+
+/* Whether t has any label of l. */
+static bool has_any(const struct tensor *t, const struct axis_list *l) {
+    for (int i = 0; i < l->n; i++)
+        if (tensor_axis(t, l->axes[i]) >= 0) return true;
+    return false;
+}
+
+/* Rows that a word has of each turned tensor that is read: the same for all of them, and so few that what a thread
+ * fetches of that many rows, *words of it, stays in registers, 16-bit floats as f32. */
+static int rows_of_word(
+    const struct graph *g, const struct partition *p, const struct scheduled *s, int vector, int *words) {
+    enum { MOST_WORDS = 64, WORD_BITS = 32 };
+    const struct axis_list *cols = &s->pointwise.cols;
+    int n = *words = 0;
+    for (int i = 0; i < s->n_loads; i++) {
+        const struct tensor *t = &s->loads[i];
+        if (!pointwise_is_turned(g, t, &s->pointwise)) continue;
+        const int bits = fx_dtype_bits(t->dtype), own = bits == 8 || bits == 16 ? WORD_BITS / bits : 0;
+        if (!own || (n && n != own) || find_run(t, cols) < 0) return 0;
+        n = own;
+    }
+    for (int i = 0; i < s->group->n_stores; i++) /* wider ones gain nothing */
+        if (fx_dtype_bits(tensor_of_store(g, p, &s->group->stores[i]).dtype) * n > WORD_BITS) return 0;
+    for (int i = 0; i < s->n_loads; i++) {
+        const struct tensor *t = &s->loads[i];
+        const int bits = fx_dtype_bits(t->dtype), held = bits == 16 && fx_is_float(t->dtype) ? WORD_BITS : bits;
+        if (has_any(t, cols)) *words += vector * held / WORD_BITS * (has_any(t, &s->pointwise.rows) ? n : 1);
+    }
+    return n && vector % n == 0 && *words <= MOST_WORDS ? n : 0;
 }
 
 bool schedule_pointwise_configure(
@@ -293,13 +336,21 @@ bool schedule_pointwise_configure(
     int held = vector * n_along * (is_strided ? 4 : 1), min_blocks = held <= 32 ? 4 : held <= 64 ? 2 : 1;
     int widest = 0; /* bytes of an element of those turned */
     for (int i = 0; i < n; i++)
-        if (is_turned(g, &tensors[i], &s->pointwise) && fx_dtype_bits(tensors[i].dtype) / 8 > widest)
+        if (pointwise_is_turned(g, &tensors[i], &s->pointwise) && fx_dtype_bits(tensors[i].dtype) / 8 > widest)
             widest = fx_dtype_bits(tensors[i].dtype) / 8;
     if (f.is_general && turned_access(g, p, r, &s->pointwise) > widest) widest = turned_access(g, p, r, &s->pointwise);
     int rows = !widest || f.has_loops ? 1 : widest >= 4 ? 32 : 64;
+    int words = 0; /* that a thread fetches of the rows of a word */
+    s->pointwise.word_rows = f.is_general || is_strided ? 0 : rows_of_word(g, p, s, vector, &words);
     const int few = rows > 1 ? 0 : vector_of_few(g, s, vector, threads);
     if (few) add_config(g, s, few, threads, rows, min_blocks, FEW);
-    add_config(g, s, vector, threads, rows, min_blocks, VECTOR);
+    if (s->pointwise.word_rows) {
+        if (!s->block) {
+            add_config(g, s, vector, threads, rows, min_blocks, FEW);
+            s->configs[s->n_configs - 1].wants_few = FEW_TILES;
+        }
+        add_words_config(g, s, vector, threads, words);
+    } else add_config(g, s, vector, threads, rows, min_blocks, VECTOR);
     int n_accesses = 0; /* where they are many, of any alignment, their positions take more registers */
     for (int i = 0; i < g->n_nodes; i++) n_accesses += g->nodes[i]->kind == N_ACCESS && f.by_node[i] > 0;
     if (vector * n_accesses > MANY_ACCESSES && min_blocks > 2) min_blocks = 2;

@@ -58,7 +58,11 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
 
 struct pointwise_shape { /* rows are decoded label by label, columns lie contiguous in every tensor that has them */
     struct axis_list rows, cols;
+    int word_rows; /* rows that a word has of each tensor that is read and has rows contiguous; 0: it reads none so */
 };
+
+/* Whether t, of fixed strides, has the last label of rows as its last, contiguous, and some label of columns before. */
+bool pointwise_is_turned(const struct graph *g, const struct tensor *t, const struct pointwise_shape *shape);
 
 enum { MAX_VARIANTS = 96 };
 /* Extents of super-axes of contractions are at most that, so that a tile past the end still fits an int. */

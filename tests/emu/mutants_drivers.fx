@@ -173,3 +173,11 @@ kernel runs_held(x: bf16[M,K], w: bf16[N=128,K], g: f32[N]) -> y: f32[M] {
 }
 test runs_held { M=70 K=24 init: integers(-2,2) tol: exact }
 test runs_held { M=128 K=64 init: integers(-2,2) tol: exact }
+
+# Tensors with rows contiguous, by words: of four rows and of two, of whole ones and not, tiles that end within a row of chunks.
+kernel by_words(x: i8[K,N], s: i8[N]) -> y: i8[N,K] { y = max(x, s) }
+test by_words { K=208 N=260 init: integers(-8,8) tol: exact }
+test by_words { K=208 N=259 init: integers(-8,8) tol: exact }
+kernel by_halves(x: bf16[K,N], z: bf16[N,K]) -> y: bf16[N,K] { y = x + z }
+test by_halves { K=136 N=198 init: integers(-8,8) tol: exact }
+test by_halves { K=136 N=199 init: integers(-8,8) tol: exact }
