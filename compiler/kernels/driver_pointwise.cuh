@@ -33,6 +33,26 @@ FX_DEVICE void fx_pointwise(const PROBLEM &p) {
   }
 }
 
+// fx_pointwise_ahead: likewise, aligned, where threads are few: each fetches AHEAD chunks before it stores them
+template <int V, int AHEAD, int THREADS, class PROBLEM>
+FX_DEVICE void fx_pointwise_ahead(const PROBLEM &p) {
+  typedef typename PROBLEM::index index;
+  const index rows = (index)p.rows(), across = fx_chunks_across<V, true>(p), chunks = rows * across, step = (index)gridDim.x * THREADS;
+  for (index first = (index)blockIdx.x * THREADS + threadIdx.x; first < chunks; first += AHEAD * step) {
+    typename PROBLEM::template frag<V> f[AHEAD];
+#pragma unroll
+    for (int i = 0; i < AHEAD; ++i) {
+      const index chunk = first + i * step, row = rows == 1 ? 0 : chunk / across;
+      if (chunk < chunks) p.template fetch<V, true>(f[i], row, (chunk - row * across) * V, V);
+    }
+#pragma unroll
+    for (int i = 0; i < AHEAD; ++i) {
+      const index chunk = first + i * step, row = rows == 1 ? 0 : chunk / across;
+      if (chunk < chunks) p.template store<V, true>(f[i], row, (chunk - row * across) * V, V);
+    }
+  }
+}
+
 // fx_pointwise_turned: likewise where some tensor has its rows contiguous, not its columns: a block takes a tile of ROWS rows, a warp 16 of them and two chunks of each, so that
 // either kind of tensor is read and written in whole sectors of 32 bytes
 template <int V, bool ALIGNED, int ROWS, int THREADS = 256, class PROBLEM>

@@ -291,6 +291,15 @@ static int rows_of_word(
     return n && vector % n == 0 && *words <= MOST_WORDS ? n : 0;
 }
 
+/* Chunks that a thread of a phase reads before it stores: beside a product on wgmma an SM has one block, of too few
+ * threads to keep memory busy with one chunk each. Where elements take a function, threads that compute while others
+ * read do better. */
+static int chunks_ahead(int held, double instructions) {
+    enum { MOST_HELD = 64, MOST = 4, OF_A_FUNCTION = 16 };
+    const int n = instructions < OF_A_FUNCTION ? MOST_HELD / held : 0;
+    return n > MOST ? MOST : n > 1 ? n : 0;
+}
+
 bool schedule_pointwise_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     const struct group *r = s->group;
@@ -351,6 +360,8 @@ bool schedule_pointwise_configure(
         }
         add_words_config(g, s, vector, threads, words);
     } else add_config(g, s, vector, threads, rows, min_blocks, VECTOR);
+    if (s->block > THREADS && rows == 1 && !f.is_general && n_along)
+        s->configs[s->n_configs - 1].ahead = chunks_ahead(held, f.instructions);
     int n_accesses = 0; /* where they are many, of any alignment, their positions take more registers */
     for (int i = 0; i < g->n_nodes; i++) n_accesses += g->nodes[i]->kind == N_ACCESS && f.by_node[i] > 0;
     if (vector * n_accesses > MANY_ACCESSES && min_blocks > 2) min_blocks = 2;

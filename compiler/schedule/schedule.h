@@ -96,6 +96,7 @@ struct config { /* one entry point: a tile and what it assumes */
     int block, min_blocks; /* threads; blocks an SM must be able to hold */
     int smem_bytes;
     int vector;          /* adjacent columns a thread takes */
+    int ahead;           /* of the pointwise driver: chunks that a thread reads before it stores the first; 0: one */
     int most_cols;       /* of the row driver: elements of a row it takes; 0: any */
     int most_local;      /* of a contraction, or tight: bytes of local memory that its compiled code may have */
     bool is_tight;       /* asks for more blocks on an SM than it may have registers for: the next is as right */

@@ -135,3 +135,10 @@ kernel chained(q: f16[S,D=64], k: f16[T,D], v: f16[T,E]) -> (o: f16[S,E], l: f32
 }
 test chained { S=33 T=70 E=8 }
 test chained { S=33 T=70 E=0 }
+
+# Two factors that phases store side by side, several chunks a thread ahead: of whole grids of chunks and not.
+kernel both_made(x: f32[M,K], w: i8[N,K], s: f32[N]) -> y: bf16[M,N] with { fuse: require } { y = bf16(x) @[K] bf16(w * s) }
+kernel both_cast(x: f32[K,M], w: f32[N,K]) -> y: bf16[M,N] with { fuse: require } { y = bf16(x) @[K] bf16(w) }
+test both_made { M=40 K=136 N=72 init: integers(-4,4) tol: exact }
+test both_made { M=200 K=264 N=328 init: integers(-4,4) tol: exact }
+test both_cast { M=136 K=72 N=40 init: integers(-4,4) tol: exact }
