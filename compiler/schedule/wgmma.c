@@ -70,7 +70,7 @@ static const double OF_BYTES = 1.9;
 
 /* What of the rate of f8 is left where what a block of k comes to is scaled, as timed at 4096^3 on an H200: with one
  * scale of columns a tile, or none; with several. */
-static const double OF_SCALED = 0.83, OF_SCALED_COLUMNS = 0.38;
+static const double OF_SCALED = 0.83, OF_SCALED_COLUMNS = 0.5;
 
 /* Of what blocks of a cluster send each other: bytes of a tile's sums a cycle. */
 static const double EXCHANGE_BYTES = 10.8;
@@ -126,7 +126,7 @@ static int records_bytes(const struct wgmma_tile *t, int stages, int b_tiles) {
 
 /* By the formulas of engine_wgmma.cuh, driver_split.cuh, driver_wgmma_cluster.cuh and driver_halves_cluster.cuh. */
 static int smem_bytes(
-    const struct wgmma_tile *t, int stages, int b_tiles, int n_sums, int slabs, int behind, int staged) {
+    const struct wgmma_tile *t, int stages, int b_tiles, int n_sums, int slabs, int behind, int staged, int scales) {
     enum { WARPS = WARPGROUP / 32, GROUP_BYTES = 16 * 32 + 32, BARRIERS = 2 * 8 };
     if (t->splits_k)
         return stages * (t->bm + b_tiles * t->bn) * K_BYTES +
@@ -135,13 +135,13 @@ static int smem_bytes(
     if (staged) return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * staged + 2 * stages * 8;
     int staging = slabs ? slabs * MAP_STORED_ROWS * MAP_ROW_BYTES + behind : 16 * (n_sums * t->chunk * 4 + 32);
     return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * (WARPGROUP / 32) * staging + 2 * stages * 8 +
-           records_bytes(t, stages, b_tiles);
+           records_bytes(t, stages, b_tiles) + scales;
 }
 
-static int most_stages(
-    const struct graph *g, const struct wgmma_tile *t, int b_tiles, int n_sums, int slabs, int behind, int staged) {
+static int most_stages(const struct graph *g, const struct wgmma_tile *t, int b_tiles, int n_sums, int slabs, int behind,
+    int staged, int scales) {
     int stages = MOST_STAGES;
-    while (stages && smem_bytes(t, stages, b_tiles, n_sums, slabs, behind, staged) > g->cx->arch->block_shared)
+    while (stages && smem_bytes(t, stages, b_tiles, n_sums, slabs, behind, staged, scales) > g->cx->arch->block_shared)
         stages--;
     return stages;
 }
@@ -334,6 +334,9 @@ static bool has_one_scale(const struct graph *g, const struct scheduled *s, cons
     return gemm_scaled_columns(g, &s->gemm) % e->bn == 0;
 }
 
+/* Of the columns of a tile for two blocks of k, for every consumer: driver_wgmma_scaled.cuh. */
+static int scales_bytes(const struct wgmma_tile *e) { return e->consumers * 2 * e->bn * (int)sizeof(float); }
+
 /* Where scales of columns are several, there are registers for them beside few sums. */
 static bool suits_scales(const struct graph *g, const struct scheduled *s, const struct wgmma_tile *e) {
     enum { MOST_SUMS = 64 }; /* of a thread */
@@ -419,11 +422,12 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
         beside = !e->splits_k && are_beside(s, e->bn) ? n_sums : 1,
         n_boxes = stores_any || e->splits_k || staged ? 0 : all->n_boxes, /* none beside what is staged */
         slabs = 2 * n_boxes, behind = 0, stages, chunk = e->chunk;
+    const int scales = s->gemm.is_scaled && !has_one_scale(g, s, e) ? scales_bytes(e) : 0;
     if (n_boxes) chunk = all->box_columns;
     if (by_columns) behind = columns_bytes(e, chunk, all->words);
-    stages = most_stages(g, e, b_tiles, n_sums, slabs, behind, staged);
-    if (n_boxes && most_stages(g, e, b_tiles, n_sums, n_boxes, behind, 0) > stages)
-        stages = most_stages(g, e, b_tiles, n_sums, slabs = n_boxes, behind, 0);
+    stages = most_stages(g, e, b_tiles, n_sums, slabs, behind, staged, scales);
+    if (n_boxes && most_stages(g, e, b_tiles, n_sums, n_boxes, behind, 0, scales) > stages)
+        stages = most_stages(g, e, b_tiles, n_sums, slabs = n_boxes, behind, 0, scales);
     if (stages > most) stages = most;
     if (staged && (e->splits_k || s->hands_on)) return;
     if (lacks_registers(g, s, e, n_sums, n_boxes > 0, staged > 0, all->instructions)) return;
@@ -459,7 +463,7 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
         .stages = stages,
         .block = WARPGROUP * (1 + e->consumers),
         .min_blocks = 1,
-        .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums, slabs, behind, staged),
+        .smem_bytes = smem_bytes(e, stages, b_tiles, n_sums, slabs, behind, staged, scales),
         .vector = vector,
         .rate = rate,
         .epilogue = epilogue,

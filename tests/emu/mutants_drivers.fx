@@ -124,6 +124,8 @@ kernel scaled_columns(x: f8e5m2[M,K], w: f8e4m3[N,K], t: bf16[N,G=K/128]) -> y: 
   y = sum[G](t * (x{K->(G,R=128)} @[R] w{K->(G,R=128)}))
 }
 test scaled_columns { M=72 N=136 K=256 init: integers(-3,3) tol: exact }
+test scaled_columns { M=200 N=520 K=384 init: integers(-3,3) tol: exact }
+test scaled_columns { M=136 N=64 K=640 init: integers(-3,3) tol: exact }
 kernel few_rows(q: bf16[B,R,D], k: bf16[B,T,D], v: bf16[B,T,N], n: i32[B]) -> (y: bf16[B,R,N], l: f32[B,R]) with { fuse: require } {
   s = where(idx(T) < n, (q @[D] k) * 0.1, -inf)
   l = logsumexp[T](s)
