@@ -59,6 +59,20 @@ static void bind_limits(struct chain_problem *b, struct scope *p) {
         p->text[b->x->limits[i].condition->id] = b->x->is_negated ? arena_printf(arena(b), "!%s", name) : name;
 }
 
+/* By node: whether the maxima of a pass are found of it. */
+static const bool *find_below_maxima(struct chain_problem *b, int pass) {
+    const struct graph *g = b->w.g;
+    const struct chain_pass *over = pass_of(b, pass);
+    bool *is_below = NEW_ARRAY(arena(b), bool, g->n_nodes + 1);
+    for (int i = 0; i < over->n_maxima; i++) is_below[over->maxima[i]->args[0]->id] = true;
+    for (int i = g->n_nodes - 1; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        is_below[i] &= over->needs[i];
+        for (int k = 0; k < n->n_args && is_below[i] && group_sum(b->r, n) < 0; k++) is_below[n->args[k]->id] = true;
+    }
+    return is_below;
+}
+
 static void emit_find_maxima(struct chain_problem *b, int pass) {
     const struct chain_pass *over = pass_of(b, pass);
     value_open_function(&b->w,
@@ -76,7 +90,7 @@ static void emit_find_maxima(struct chain_problem *b, int pass) {
     if (masks_rest) chain_bind(b, p, &b->x->first.n, "(IS_CUT ? min(t + v, this->t() - 1) : t + v)");
     if (b->x->n_limits) bind_limits(b, p);
     emit_chain_loose(b, p, pass);
-    emit_chain_positions(b, p, b->x->passes[pass].needs);
+    emit_chain_positions(b, p, find_below_maxima(b, pass));
     const struct shifted_exp *f = chain_factored(b, pass);
     if (f) p->text[f->product->id] = value_at(&b->w, p, f->scaled);
     for (int i = 0; i < over->n_maxima; i++) {

@@ -108,6 +108,10 @@ static const struct {
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](q @ k - c * f32(idx(S) - idx(T) + 3)) @ v }",
         {"(float)(int)add_ - (float)(t.step + v);"}},
+    /* but not where the maximum, which is found first, does without */
+    {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N]) -> o: bf16[S,N]" REQUIRED
+     "{ o = (softmax[T](q @ k) * f32(idx(T))) @ v }",
+        {"      if (v >= n_valid) break;\n      b.max_", "f32_idx_T_ = (float)(int)(long long)t.from + (float)(t.step + v);"}},
     /* factors ahead of a shift that is stored, and of a result that is rounded to bf16 on the way */
     {"kernel f(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], c: f32) -> (o: bf16[S,N], l: f32[S])"
      "{ s = where(idx(T) <= idx(S), (q @ k) * c, -inf)\n o = softmax[T](s) @ v\n l = logsumexp[T](s) }\n"
