@@ -184,18 +184,19 @@ static void emit_map_axes(struct operand_place *b, const struct operand *operand
 
 static void add_term(struct buf *s, const char *text) { buf_printf(s, "%s%s", s->len ? " + " : "", text); }
 
-/* How far beside its place a pixel is read along a spatial axis, at `ko`. */
+/* How far beside its place a pixel is read along a spatial axis, at `ko` and `batch`. */
 static const char *offset_text(const struct operand_place *b, const struct window *w, const struct spatial *x) {
-    const struct flat_index f = {&b->segment->k_outer, "ko", "int"};
+    const struct flat_index by_k = {&b->segment->k_outer, "ko", "int"}, by_batch = {&b->shape->batch, "batch", "int"};
     const struct window_axis *axis = &w->axes[x->position];
     struct buf s;
     buf_init(&s, arena(b));
     if (x->shift.n) add_term(&s, poly_text(b, &w->tensor, &x->shift));
     for (int i = 0; i < axis->n; i++) {
         const struct window_term *t = &axis->terms[i];
-        int label = find_label(f.labels, t->label);
+        const struct flat_index *f = find_label(by_k.labels, t->label) >= 0 ? &by_k : &by_batch;
+        int label = find_label(f->labels, t->label);
         if (label < 0) continue;
-        const char *index = address_factor(arena(b), b->axes, &f, label, label);
+        const char *index = address_factor(arena(b), b->axes, f, label, label);
         add_term(&s, t->factor == 1 ? index : arena_printf(arena(b), "%s * %d", index, (int)t->factor));
     }
     return s.len ? s.s : "0";
@@ -211,7 +212,7 @@ static void emit_im2col(struct operand_place *b, const struct operand *o) {
     const char *ignored;
     struct buf s;
     buf_init(&s, arena(b));
-    im2col_of(b->g, b->segment, o, b->mn, &c, &ignored);
+    im2col_of(b->g, b->shape, b->segment, o, b->mn, &c, &ignored);
     buf_puts(&s, "      const int at[] = {k, ");
     for (int i = 0; i < c.n_spatial; i++) {
         const struct spatial *x = &c.spatial[i];
@@ -238,8 +239,8 @@ static void emit_im2col(struct operand_place *b, const struct operand *o) {
     buf_puts(&s, "};\n      fx_tma_load_im2col(to, map, full, at, offset);\n");
     emit_function(b->out,
         arena_printf(arena(b),
-            "    static FX_DEVICE void load_pixels(const %s &p, const fx_tensor_map *map, unsigned to, unsigned full, int ko, "
-            "int mn, int k%s)",
+            "    static FX_DEVICE void load_pixels(const %s &p, const fx_tensor_map *map, unsigned to, unsigned full, int batch, "
+            "int ko, int mn, int k%s)",
             b->l->struct_name, is_split ? ", int part" : ""),
         s.s);
 }

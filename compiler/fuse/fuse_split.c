@@ -71,9 +71,9 @@ static bool reads_windows(const struct graph *g, const struct product *x, int s)
     const struct window_axis *last = &w.axes[t.n_axes - 1];
     const int channel = t.axes[t.n_axes - 1];
     if (last->n != 1 || last->first.n || last->terms[0].label != channel || last->terms[0].factor != 1) return false;
-    for (int i = 0; i < x->sum->n_axes; i++)
-        if (node_has_axis(n, x->sum->axes[i]) && node_has_axis(x->factor[1 - s], x->sum->axes[i]) &&
-            g->kernel->axes[x->sum->axes[i]].extent != 1)
+    for (int i = 0; i < x->sum->n_axes; i++) /* a label of both factors may move the window, not be the tensor's */
+        if (tensor_axis(&t, x->sum->axes[i]) >= 0 && node_has_axis(n, x->sum->axes[i]) &&
+            node_has_axis(x->factor[1 - s], x->sum->axes[i]) && g->kernel->axes[x->sum->axes[i]].extent != 1)
             return false;
     return !node_has_axis(x->sum, channel) && node_has_axis(x->factor[1 - s], channel) &&
            g->kernel->axes[channel].extent % STEP == 0;

@@ -238,6 +238,16 @@ bool are_adjacent(const struct graph *g, const struct tensor *t, int a, int b) {
     return poly_equal(&step, &t->view->stride[at_a]);
 }
 
+bool is_read_upwards(const struct tensor *t) {
+    for (int i = 0; i < t->n_axes; i++) {
+        const struct poly *p = &t->view->stride[i];
+        if (!p->n) return false;
+        for (int j = 0; j < p->n; j++)
+            if (p->t[j].coefficient < 0) return false;
+    }
+    return true;
+}
+
 void view_extent(const struct graph *g, int axis, struct poly *p) { size_of(g, axis, size_atom(g, axis), p); }
 
 /* Takes the indices out of a position; false where they are multiplied, by anything but numbers that fit. */

@@ -50,6 +50,8 @@ void add_view(const struct graph *g, struct tensor *t);
 /* Whether steps along axis are of one element, of a strided tensor if any are: along its last label, which it takes a
  * condition to know. */
 bool is_unit_stride(const struct tensor *t, int axis);
+/* Whether no stride is negative or 0, as far as is known: tensor maps hold no others. */
+bool is_read_upwards(const struct tensor *t);
 /* What an atom of a view stands for: an axis, for its extent; else the result is -1, and it is the stride of *position
  * in the parameter. */
 int view_atom_axis(const struct graph *g, int atom, int *position);

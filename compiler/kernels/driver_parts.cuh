@@ -48,7 +48,7 @@ FX_DEVICE void fx_parts_load(const PROBLEM &p, const fx_tensor_map *map, unsigne
 #pragma unroll
   for (int i = 0; i < SIZE / 32; ++i) {
     if constexpr (fx_is_im2col<OPERAND>(0)) {
-      OPERAND::load_pixels(p, map, to + i * 8192, full, outer, mn + i / 2 * 64, k + i % 2 * 32);
+      OPERAND::load_pixels(p, map, to + i * 8192, full, batch, outer, mn + i / 2 * 64, k + i % 2 * 32);
     } else {
       int at[OPERAND::RANK];
       at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 32 : k + i % 2 * 32;

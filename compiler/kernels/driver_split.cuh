@@ -40,7 +40,7 @@ FX_DEVICE void fx_split_load(const PROBLEM &p, const fx_tensor_map *map, unsigne
 #pragma unroll
   for (int i = 0; i < SIZE / 64; ++i) {
     if constexpr (fx_is_im2col<OPERAND>(0)) {
-      OPERAND::load_pixels(p, map, to + i * 8192, full, outer, mn + i * 64, k, part);
+      OPERAND::load_pixels(p, map, to + i * 8192, full, batch, outer, mn + i * 64, k, part);
     } else {
       int at[OPERAND::RANK];
       at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 64 : k;

@@ -5,7 +5,9 @@
  * label, both of fixed extents that R divides, has become R sums, one for each remainder of P. In the sum of remainder
  * r, P is R * I + r and U is R * J + d, where d makes the condition hold. The condition is left out, positions are
  * divided by R, and J has an R-th of U's elements. The result selects among the sums by P % R. Two such conditions give
- * R * R sums. The factors of the omitted zeros are summed separately: if that sum is not finite the result is NaN. */
+ * R * R sums. Of a matrix product whose d is linear in r the sums are one: r is a label of the result and of both
+ * factors, a batch. The factors of the omitted zeros are summed separately: if that sum is not finite the result is
+ * NaN. */
 #include <string.h>
 
 #include "graph/linear.h"
@@ -28,6 +30,9 @@ struct strider {
     struct pair pairs[MOST_PAIRS];
     int inner_kept[MOST_PAIRS], inner_summed[MOST_PAIRS]; /* the labels I and J */
     int64_t kept_rest[MOST_PAIRS], summed_rest[MOST_PAIRS];
+    int rest[MOST_PAIRS];            /* the label r; -1: the sum is of one remainder alone */
+    int64_t rest_factor[MOST_PAIRS]; /* with r, U is step * J + rest_factor * r + summed_rest, and kept_rest is 0 */
+    const struct param *stored;      /* the output that has the labels of the sum of all remainders */
     const struct node *other; /* what terms that are left out multiply by 0; NULL: nothing */
     struct node **made; /* by node of g: what stands for it in the sum that is being made */
     bool is_changed;
@@ -53,6 +58,11 @@ static bool find_pair(const struct graph *g, const struct node *sum, const struc
             extent_of(g, l.axis[i]) % step->integer)
             return false;
     return axes_have(sum->reduced, sum->n_reduced, p->summed) && node_has_axis(sum, p->kept);
+}
+
+/* The remainder of U where P has r. */
+static int64_t rest_of(const struct pair *p, int64_t r) {
+    return remainder_of(-p->summed_factor * (p->kept_factor * r + p->first), p->step);
 }
 
 /* Collects the pairs in condition n, a conjunction; whether all of it are such. */
@@ -100,8 +110,8 @@ static struct node *integer_op(struct graph *out, enum op op, struct node *a, in
 
 /* factor * I + first for a linear form over the labels of g, divided by `by`; NULL where that is not whole. */
 static struct node *build_linear(struct strider *s, const struct linear *l, int64_t by, const struct node *like) {
-    int64_t first = l->first, factor[LINEAR_TERMS];
-    int axis[LINEAR_TERMS];
+    int64_t first = l->first, factor[LINEAR_TERMS + MOST_PAIRS], of_rest[MOST_PAIRS] = {0};
+    int axis[LINEAR_TERMS + MOST_PAIRS], n = l->n;
     struct node *sum = NULL;
     for (int i = 0; i < l->n; i++) {
         bool is_summed;
@@ -110,12 +120,15 @@ static struct node *build_linear(struct strider *s, const struct linear *l, int6
         if (p < 0) continue;
         axis[i] = is_summed ? s->inner_summed[p] : s->inner_kept[p];
         first += factor[i] * (is_summed ? s->summed_rest[p] : s->kept_rest[p]);
+        if (s->rest[p] >= 0) of_rest[p] += factor[i] * (is_summed ? s->rest_factor[p] : 1);
         factor[i] *= s->pairs[p].step;
     }
-    for (int i = 0; i < l->n; i++)
+    for (int p = 0; p < s->n_pairs; p++)
+        if (of_rest[p]) axis[n] = s->rest[p], factor[n++] = of_rest[p];
+    for (int i = 0; i < n; i++)
         if (factor[i] % by) return NULL;
     first = (first - remainder_of(first, by)) / by;
-    for (int i = 0; i < l->n; i++) {
+    for (int i = 0; i < n; i++) {
         if (!factor[i]) continue;
         const int64_t f = factor[i] / by;
         struct node *index = build_index(s->out, axis[i], like);
@@ -188,13 +201,23 @@ static struct node *at_phase(struct strider *s, const struct node *n) {
 
 /* ---- the sums ---- */
 
-static int inner_label(struct strider *s, int axis, int64_t step) {
+/* A label for the quotient of `axis`, which pair i has, or for its remainder. */
+static int part_label(struct strider *s, int i, int axis, bool is_quotient) {
     const struct axis whole = s->kernel->axes[axis];
-    struct axis inner = whole;
-    inner.name = build_label_name(s->g, s->kernel, whole.name, "_step");
-    inner.extent = whole.extent / step, inner.nominal = (double)inner.extent;
-    inner.part_of = -1, inner.is_inner = true;
-    return build_label(s->g, s->kernel, inner);
+    struct axis part = whole;
+    part.name = build_label_name(s->g, s->kernel, whole.name, is_quotient ? "_step" : "_rest");
+    part.extent = is_quotient ? whole.extent / s->pairs[i].step : s->pairs[i].step;
+    part.nominal = (double)part.extent;
+    part.part_of = -1, part.is_inner = true;
+    return build_label(s->g, s->kernel, part);
+}
+
+/* What U has as its remainder in pair i. */
+static struct node *build_summed_rest(struct strider *s, int i, const struct node *like) {
+    if (s->rest[i] < 0) return build_integer(s->out, FX_I64, s->summed_rest[i], like);
+    return integer_op(s->out, O_ADD,
+        integer_op(s->out, O_MUL, build_index(s->out, s->rest[i], like), s->rest_factor[i], like), s->summed_rest[i],
+        like);
 }
 
 /* What the terms that are left out add up to: 0, or NaN where one of them is 0 times what is not finite. */
@@ -205,7 +228,7 @@ static struct node *sum_left_out(struct strider *s, const struct node *old) {
     for (int i = 0; i < s->n_pairs; i++) {
         const struct pair *p = &s->pairs[i];
         struct node *rest = integer_op(s->out, O_MOD, build_index(s->out, p->summed, old), p->step, old),
-                    *is_own = integer_op(s->out, O_EQ, rest, s->summed_rest[i], old);
+                    *is_own = build_op(s->out, O_EQ, rest, build_summed_rest(s, i, old), NULL, old);
         is_met = is_met ? build_op(s->out, O_AND, is_met, is_own, NULL, old) : is_own;
     }
     term = build_op(s->out, O_WHERE, is_met, zero, term, old);
@@ -214,9 +237,17 @@ static struct node *sum_left_out(struct strider *s, const struct node *old) {
     return build_sum(s->out, term, reduced, n_reduced, old);
 }
 
-/* The sum where each kept label has its remainder, at the places of the whole result. */
+/* Whether elements of one remainder of an image do not lie adjacent in the output: tiles would store single elements,
+ * which took three times as long as the product. Of one label it was the faster way. */
+static bool is_stored_apart(const struct strider *s) {
+    bool is_summed;
+    return s->n_pairs > 1 && pair_of(s, s->stored->axes[s->stored->n_axes - 1], &is_summed) >= 0;
+}
+
+/* The sum where each kept label has its remainder, or of all remainders, at the places of the whole result. */
 static struct node *sum_at_phase(struct strider *s, const struct node *old, const struct node *like) {
-    struct node sum = *like, place = {.kind = N_ACCESS, .dtype = old->dtype, .axis = -1};
+    struct node sum = *like, place = {.kind = N_ACCESS, .dtype = old->dtype, .axis = -1}, *value;
+    const bool has_rests = s->rest[0] >= 0;
     s->made = NEW_ARRAY(&s->g->cx->arena, struct node *, s->g->n_nodes + 1);
     sum.args[0] = at_phase(s, old->args[0]);
     sum.n_reduced = 0;
@@ -226,15 +257,64 @@ static struct node *sum_at_phase(struct strider *s, const struct node *old, cons
         sum.n_reduced = set_add(sum.reduced, sum.n_reduced, p < 0 ? old->reduced[i] : s->inner_summed[p]);
     }
     place.span = old->span, place.source = old->source;
-    place.args[0] = build_node(s->out, sum);
-    for (int i = 0; i < s->n_pairs; i++) { /* ascending, as labels were made */
-        place.at[i] = s->inner_kept[i];
+    value = build_node(s->out, sum);
+    if (has_rests && s->other) value = build_op(s->out, O_ADD, value, sum_left_out(s, old), NULL, old);
+    place.args[0] = value;
+    for (int i = 0; i < (has_rests ? 2 : 1) * s->n_pairs; i++) { /* ascending, as labels were made */
+        const struct pair *p = &s->pairs[i % s->n_pairs];
+        const bool is_rest = i >= s->n_pairs;
+        place.at[i] = is_rest ? s->rest[i - s->n_pairs] : s->inner_kept[i];
         place.args[1 + i] =
-            integer_op(s->out, O_FLOORDIV, build_index(s->out, s->pairs[i].kept, old), s->pairs[i].step, old);
+            integer_op(s->out, is_rest ? O_MOD : O_FLOORDIV, build_index(s->out, p->kept, old), p->step, old);
+        place.n_at++;
     }
-    place.n_at = s->n_pairs;
-    struct node *value = build_node(s->out, place);
-    return s->other ? build_op(s->out, O_ADD, value, sum_left_out(s, old), NULL, old) : value;
+    value = build_node(s->out, place);
+    return s->other && !has_rests ? build_op(s->out, O_ADD, value, sum_left_out(s, old), NULL, old) : value;
+}
+
+/* ---- all remainders as one sum ---- */
+
+/* Whether the whole quotients below n stay linear where pairs have labels for their remainders. */
+static bool are_quotients_linear(struct strider *s, const struct node *n, bool *seen) {
+    struct linear l = {0};
+    if (seen[n->id]) return true;
+    seen[n->id] = true;
+    if (node_is_op(n, O_FLOORDIV) && n->args[1]->kind == N_CONST && linear_add(&l, n->args[0], 1)) {
+        for (int p = 0; p < s->n_pairs; p++) {
+            int64_t factor = 0;
+            bool is_summed = false;
+            for (int i = 0; i < l.n; i++)
+                if (pair_of(s, l.axis[i], &is_summed) == p) factor += l.factor[i] * (is_summed ? s->rest_factor[p] : 1);
+            if (n->args[1]->integer <= 0 || factor % n->args[1]->integer) return false;
+        }
+    }
+    for (int i = 0; i < n->n_args; i++)
+        if (!are_quotients_linear(s, n->args[i], seen)) return false;
+    return true;
+}
+
+/* The first output with the labels of the sum; NULL: there is none. */
+static const struct param *output_of(const struct kernel *k, const struct node *sum) {
+    for (int i = 0; i < k->n_params; i++) {
+        const struct param *p = &k->params[i];
+        if (p->is_output && p->n_axes && nodes_same_axes(p->axes, p->n_axes, sum->axes, sum->n_axes)) return p;
+    }
+    return NULL;
+}
+
+/* Whether the sums of all remainders are to be one, which the pairs are then set for, but for its labels. */
+static bool find_rests(struct strider *s, const struct node *sum) {
+    s->stored = output_of(s->kernel, sum);
+    for (int i = 0; i < s->n_pairs; i++) {
+        const struct pair *p = &s->pairs[i];
+        s->kept_rest[i] = 0, s->summed_rest[i] = rest_of(p, 0), s->rest_factor[i] = rest_of(p, 1) - rest_of(p, 0);
+        for (int64_t r = 2; r < p->step; r++)
+            if (rest_of(p, r) != s->summed_rest[i] + r * s->rest_factor[i]) return false;
+    }
+    return s->stored && !is_stored_apart(s) && is_matrix_product(s->g, sum) &&
+           s->kernel->n_axes + 3 * s->n_pairs <= FX_MAX_EXTENTS &&
+           sum->n_axes + 2 * s->n_pairs <= MAX_AXES && s->n_pairs * 2 <= MAX_AXES &&
+           are_quotients_linear(s, sum->args[0], NEW_ARRAY(&s->g->cx->arena, bool, s->g->n_nodes + 1));
 }
 
 /* The sums of all remainders of pairs from number `from` on, chosen by those of the kept labels. */
@@ -243,8 +323,7 @@ static struct node *choose_phase(struct strider *s, const struct node *old, cons
     const struct pair *p = &s->pairs[from];
     struct node *rest = integer_op(s->out, O_MOD, build_index(s->out, p->kept, old), p->step, old), *chosen = NULL;
     for (int64_t r = p->step - 1; r >= 0; r--) {
-        s->kept_rest[from] = r;
-        s->summed_rest[from] = remainder_of(-p->summed_factor * (p->kept_factor * r + p->first), p->step);
+        s->kept_rest[from] = r, s->summed_rest[from] = rest_of(p, r), s->rest[from] = -1;
         struct node *value = choose_phase(s, old, like, from + 1);
         if (chosen) chosen = build_op(s->out, O_WHERE, integer_op(s->out, O_EQ, rest, r, old), value, chosen, old);
         else chosen = value;
@@ -282,10 +361,12 @@ static struct node *rewrite(void *state, struct graph *out, const struct node *o
         if (s->other && node_has_axis(s->other, s->pairs[i].kept)) return graph_add(out, n);
     }
     if (n_phases > MOST_PHASES || s->kernel->n_axes + 2 * s->n_pairs > FX_MAX_EXTENTS) return graph_add(out, n);
-    for (int i = 0; i < s->n_pairs; i++) s->inner_kept[i] = inner_label(s, s->pairs[i].kept, s->pairs[i].step);
-    for (int i = 0; i < s->n_pairs; i++) s->inner_summed[i] = inner_label(s, s->pairs[i].summed, s->pairs[i].step);
+    const bool has_rests = find_rests(s, old);
+    for (int i = 0; i < s->n_pairs; i++) s->inner_kept[i] = part_label(s, i, s->pairs[i].kept, true);
+    for (int i = 0; i < s->n_pairs; i++) s->inner_summed[i] = part_label(s, i, s->pairs[i].summed, true);
+    for (int i = 0; i < s->n_pairs; i++) s->rest[i] = has_rests ? part_label(s, i, s->pairs[i].kept, false) : -1;
     s->out = out, s->map = map, s->is_changed = true;
-    return choose_phase(s, old, n, 0);
+    return has_rests ? sum_at_phase(s, old, n) : choose_phase(s, old, n, 0);
 }
 
 struct graph *pass_strides(const struct graph *g) {

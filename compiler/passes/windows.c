@@ -3,9 +3,9 @@
  * In: a graph. Out: one in which a factor of sum[K](a * b) that reads a tensor at positions along its contiguous axis
  * reads a copy instead, a cast with a storage order. For windows that overlap it is a copy of the tensor, whose last
  * label is a label of k that is read whole, in multiples of 8. For windows that do not, it is a copy of the windows
- * with k last. The other factor is copied to match if it has another layout. The added terms are 0 times 0. Each copy
- * is a kernel, so the product has to be large enough to pay for them. Not if the kernel says how many GPU kernels it
- * wants. */
+ * with k last. The other factor is copied to match if it has another layout or is read backwards. The added terms are 0
+ * times 0. Each copy is a kernel, so the product has to be large enough to pay for them. Not if the kernel says how
+ * many GPU kernels it wants. */
 #include <math.h>
 #include <string.h>
 
@@ -31,6 +31,7 @@ struct copied_form { /* of a contraction: how its factors are copied */
     bool is_odd;         /* since its rows are no whole 16 bytes */
     bool is_f32;         /* whose parts are multiplied */
     bool copies_other;
+    bool keeps_window;   /* which lies well: the other factor alone is copied, since it is read backwards */
     int channel, padded; /* label of k that is last, or -1; its extent in the copies where that is larger, or 0 */
     int folded; /* label of the window that is one with the channels in the copies, which unfold it; or -1 */
     int fold_axis;            /* of the tensor, which the label moves along: at step * own + factor * folded + first */
@@ -104,10 +105,13 @@ static int find_channel(const struct graph *g, const struct node *sum, const str
     return best;
 }
 
-/* Whether both factors have a label that the sum keeps: images of an im2col map have none. */
-static bool has_batch(const struct graph *g, const struct node *sum, const struct contraction *c) {
+/* Whether both factors have a label that the sum keeps and the tensor of w has too: its elements would be channels of
+ * products of their own. A label that only moves a window is none. */
+static bool has_batch(
+    const struct graph *g, const struct node *sum, const struct contraction *c, const struct window *w) {
     for (int i = 0; i < sum->n_axes; i++)
-        if (node_has_axis(c->a, sum->axes[i]) && node_has_axis(c->b, sum->axes[i]) && extent_of(g, sum->axes[i]) != 1)
+        if (node_has_axis(c->a, sum->axes[i]) && node_has_axis(c->b, sum->axes[i]) && extent_of(g, sum->axes[i]) != 1 &&
+            tensor_axis(&w->tensor, sum->axes[i]) >= 0)
             return true;
     return false;
 }
@@ -141,7 +145,7 @@ static bool has_odd_rows(const struct graph *g, const struct node *sum, const st
  * label of its own contiguous. */
 static bool lies_well(const struct graph *g, const struct copied_form *f, const struct node *other) {
     struct tensor t;
-    if (f->padded || !tensor_of_factor(g, other, &t) || t.is_strided || !t.n_axes) return false;
+    if (f->padded || !tensor_of_factor(g, other, &t) || t.is_strided || !t.n_axes || !is_read_upwards(&t)) return false;
     int last = t.axes[t.n_axes - 1];
     if (node_has_axis(f->sum, last)) return !has_odd_rows(g, f->sum, &t);
     return f->is_whole || last == f->channel;
@@ -227,6 +231,12 @@ static void find_fold(const struct graph *g, const struct window *w, const struc
     f->padded = (int)((channels * length + STEP - 1) / STEP * STEP);
 }
 
+/* Whether n is part of a tensor that is read against its order: tensor maps hold no such strides. */
+static bool is_in_memory_backwards(const struct graph *g, const struct node *n) {
+    struct tensor t;
+    return tensor_of_factor(g, n, &t) && !t.is_strided && !is_read_upwards(&t);
+}
+
 /* How factor `side` of the sum n is to be copied; false where it lies well. */
 static bool find_form(const struct graph *g, const struct node *n, int side, struct copied_form *f) {
     struct contraction c;
@@ -257,14 +267,15 @@ static bool find_form(const struct graph *g, const struct node *n, int side, str
     const int last = t.n_axes - 1;
     if (!is_plain(&w, last) && has_long_run(g, window, &w)) return false;
     f->channel = find_channel(g, n, &w);
-    if (f->channel < 0 || has_batch(g, n, &c)) return false;
+    if (f->channel < 0 || has_batch(g, n, &c, &w)) return false;
     int64_t extent = extent_of(g, f->channel);
     if (extent > 0 && extent % STEP) f->padded = (int)((extent / STEP + 1) * STEP);
     if (!is_made) find_fold(g, &w, other, f);
     choose_k(g, f, other);
     f->copies_other = !lies_well(g, f, other);
     if (is_made) return f->copies_other && !f->padded && f->channel == t.axes[last];
-    return f->folded >= 0 || !is_plain(&w, last) || (f->padded && f->channel == t.axes[last]);
+    if (f->folded >= 0 || !is_plain(&w, last) || (f->padded && f->channel == t.axes[last])) return true;
+    return f->keeps_window = f->channel == t.axes[last] && is_in_memory_backwards(g, other);
 }
 
 /* Whether the label that the window moves by along what lies contiguous has whole vectors of f32, as far as is known. */
@@ -299,8 +310,8 @@ static bool is_worth(const struct graph *g, const struct copied_form *f) {
         if (f->padded) elements *= f->padded / nominal_extent(g, f->channel);
     }
     const bool is_once = node_is_constant(g, copied); /* then copying costs a launch nothing */
-    if (is_once) elements = 0;
-    int n_copies = !is_once;
+    if (is_once || f->keeps_window) elements = 0;
+    int n_copies = !is_once && !f->keeps_window;
     if (f->copies_other && !node_is_constant(g, other))
         elements += nominal_size(g, other->axes, other->n_axes), n_copies++;
     if (f->is_f32 && list_has(g->with, FUSE_SPLIT)) return true;
@@ -457,7 +468,7 @@ static struct node *rewrite(void *state, struct graph *out, const struct node *o
     }
     const struct param *p = tensor_read(s->g, f.window), *q = tensor_read(s->g, f.side ? c.a : c.b);
     struct node *copied = f.is_whole ? factor[f.side] : map[f.source->id],
-                *copy = !f.is_whole && node_is_stored(f.source)
+                *copy = f.keeps_window || (!f.is_whole && node_is_stored(f.source))
                             ? copied
                             : copy_of(s, out, &f, f.folded >= 0 ? factor[f.side] : copied, copied, true, p, padded);
     factor[f.side] = f.is_whole ? copy : window_of(s, out, &f, factor[f.side], copy);

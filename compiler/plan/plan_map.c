@@ -26,7 +26,7 @@ static struct fx_map build_im2col(struct arena *a, const struct scheduled_graph 
     const struct axis_list *mn = m->is_a ? &m->shape->m : &m->shape->n;
     const char *ignored;
     struct im2col v;
-    im2col_of(g, m->segment, m->operand, mn, &v, &ignored);
+    im2col_of(g, m->shape, m->segment, m->operand, mn, &v, &ignored);
     struct fx_map out = {
         .base = t->param >= 0 ? (struct fx_arg){FX_ARG_PARAM, t->param} : (struct fx_arg){FX_ARG_BUFFER, t->buffer},
         .dtype = m->shape->is_whole ? FX_U32 : t->dtype, /* words, not rounded */

@@ -1,10 +1,10 @@
 /* Operands of sm_90a that are windows of a tensor, loaded by a tensor map in im2col mode.
  *
  * In: an access at positions `step * idx(m) + factor * idx(k) + first` along some axes of a tensor, the channels last
- * and read whole. Out: the axes that pixels follow, in the order in which m is flattened, and their steps; or why there
- * is no such form. The hardware goes from pixel to pixel within a bounding box, along the innermost axis first, and
- * then to the next image, as the flattened m does. So a tile may begin anywhere. Invariant: pixel number i of the map
- * is row i of the operand. */
+ * and read whole; labels of the batch move a window as those of k do. Out: the axes that pixels follow, in the order in
+ * which m is flattened, and their steps; or why there is no such form. The hardware goes from pixel to pixel within a
+ * bounding box, along the innermost axis first, and then to the next image, as the flattened m does. So a tile may begin
+ * anywhere. Invariant: pixel number i of the map is row i of the operand. */
 #include "schedule/im2col.h"
 
 enum { MOST_STEP = 8 };
@@ -29,8 +29,8 @@ static void add_reach(const struct graph *g, struct poly *p, int label, int64_t 
 }
 
 /* An axis that pixels go along, at position i of the tensor. */
-static bool add_spatial(const struct graph *g, const struct segment *e, const struct window *w,
-    const struct axis_list *mn, int i, struct im2col *out, const char **why_not) {
+static bool add_spatial(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
+    const struct window *w, const struct axis_list *mn, int i, struct im2col *out, const char **why_not) {
     const struct window_axis *x = &w->axes[i];
     if (out->n_spatial == FX_MAX_SPATIAL) return *why_not = "a window has more than 3 axes", false;
     struct spatial *s = &out->spatial[out->n_spatial++];
@@ -41,8 +41,8 @@ static bool add_spatial(const struct graph *g, const struct segment *e, const st
     for (int j = 0; j < x->n; j++) {
         const struct window_term *t = &x->terms[j];
         int pixel = find_label(mn, t->label);
-        if (pixel < 0 && find_label(&e->k_outer, t->label) < 0)
-            return *why_not = "a position of a window depends on what both factors have", false;
+        if (pixel < 0 && find_label(&e->k_outer, t->label) < 0 && find_label(&shape->batch, t->label) < 0)
+            return *why_not = "a position of a window depends on what is no label of the contraction", false;
         if (pixel < 0) {
             add_reach(g, &s->reach, t->label, t->factor < 0 ? -t->factor : t->factor);
             if (t->factor > 0) continue;
@@ -73,8 +73,8 @@ static int axis_of(const struct window *w, int label) {
     return found;
 }
 
-bool im2col_of(const struct graph *g, const struct segment *e, const struct operand *o, const struct axis_list *mn,
-    struct im2col *out, const char **why_not) {
+bool im2col_of(const struct graph *g, const struct gemm_shape *shape, const struct segment *e, const struct operand *o,
+    const struct axis_list *mn, struct im2col *out, const char **why_not) {
     const struct window *w = o->window;
     const struct tensor *t = &w->tensor;
     bool is_taken[MAX_AXES] = {false};
@@ -90,11 +90,11 @@ bool im2col_of(const struct graph *g, const struct segment *e, const struct oper
         int i = axis_of(w, mn->axes[l]);
         if (i < 0 || is_taken[i]) return *why_not = "a label moves a window along no axis or several", false;
         is_taken[i] = true;
-        if (!add_spatial(g, e, w, mn, i, out, why_not)) return false;
+        if (!add_spatial(g, shape, e, w, mn, i, out, why_not)) return false;
     }
     for (int i = t->n_axes - 1; i >= 0; i--) {
         bool is_nothing = !w->axes[i].n && !w->axes[i].first.n && g->kernel->axes[t->axes[i]].extent == 1;
-        if (!is_taken[i] && !is_nothing && !add_spatial(g, e, w, mn, i, out, why_not)) return false;
+        if (!is_taken[i] && !is_nothing && !add_spatial(g, shape, e, w, mn, i, out, why_not)) return false;
     }
     if (!out->n_spatial) return *why_not = "a window moves along no axis", false;
     for (int i = 0; t->is_split && i < out->n_images; i++)

@@ -6,7 +6,7 @@
 #include "schedule/schedule.h"
 
 struct im2col { /* pixels are the flattened m or n, channels k; beside its place a pixel is read at an offset for each
-                   outer k */
+                   outer k and each of the batch */
     int n_spatial;
     struct spatial {              /* an axis that pixels go along, the innermost first */
         int position;             /* in the tensor */
@@ -18,9 +18,9 @@ struct im2col { /* pixels are the flattened m or n, channels k; beside its place
     int n_images; /* the first labels of m or n, which lie adjacent and are images together; 0: there is one */
 };
 
-/* How o of segment e, a window, is read; mn: the labels of its m or n. */
-bool im2col_of(const struct graph *g, const struct segment *e, const struct operand *o, const struct axis_list *mn,
-    struct im2col *out, const char **why_not);
+/* How o of segment e of the shape, a window, is read; mn: the labels of its m or n. */
+bool im2col_of(const struct graph *g, const struct gemm_shape *shape, const struct segment *e, const struct operand *o,
+    const struct axis_list *mn, struct im2col *out, const char **why_not);
 /* Bits of an offset, and of a corner of the bounding box with its sign. */
 static inline int im2col_bits(const struct im2col *c) { return c->n_spatial == 1 ? 16 : c->n_spatial == 2 ? 8 : 5; }
 

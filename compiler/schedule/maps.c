@@ -71,17 +71,10 @@ int tail_map(const struct graph *g, const struct scheduled *s, int segment, bool
     return n;
 }
 
-/* A stride that a tensor map can hold: of one sign. */
-static bool is_upwards(const struct poly *p) {
-    for (int i = 0; i < p->n; i++)
-        if (p->t[i].coefficient < 0) return false;
-    return p->n > 0;
-}
-
 bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
     const struct operand *o, const struct axis_list *mn, const char **why_not) {
     struct map_axis axes[MAX_MAP_AXES];
-    if (o->window) return im2col_of(g, e, o, mn, &(struct im2col){0}, why_not);
+    if (o->window) return im2col_of(g, shape, e, o, mn, &(struct im2col){0}, why_not);
     if (o->is_computed) return *why_not = "an operand is computed as it is loaded", false;
     if (o->layout == LAYOUT_STRIDED || o->tensor.is_strided)
         return *why_not = "an operand has no contiguous run that is known", false;
@@ -90,8 +83,7 @@ bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const st
     if (map_axes(g, shape, e, &o->tensor, axes) > most)
         return *why_not = arena_printf(&g->cx->arena, "an operand has more than %d axes beside the matrix", most),
                false;
-    for (int i = 0; i < o->tensor.n_axes; i++)
-        if (!is_upwards(&o->tensor.view->stride[i])) return *why_not = "an operand is read backwards", false;
+    if (!is_read_upwards(&o->tensor)) return *why_not = "an operand is read backwards", false;
     return true;
 }
 

@@ -185,12 +185,12 @@ static void need_between(struct terms *x, int *n, const struct graph *g, const s
 
 /* Columns of pixels by a tensor map in im2col mode: whole pieces of 16 bytes of channels, corners and offsets in the bits
  * that there are for them. */
-static void need_im2col(struct terms *x, int *n, const struct graph *g, const struct operand *o,
-    const struct segment *e, const struct axis_list *mn) {
+static void need_im2col(struct terms *x, int *n, const struct graph *g, const struct gemm_shape *shape,
+    const struct operand *o, const struct segment *e, const struct axis_list *mn) {
     const struct tensor *t = &o->window->tensor;
     struct im2col c;
     const char *ignored;
-    if (!im2col_of(g, e, o, mn, &c, &ignored)) return;
+    if (!im2col_of(g, shape, e, o, mn, &c, &ignored)) return;
     int64_t most = INT64_C(1) << im2col_bits(&c);
     need_multiple(x, n, g->kernel, e->k.axes, e->k.n, 16 / bytes_of(t));
     need_aligned(x, n, g->kernel, t, 16);
@@ -208,8 +208,9 @@ static void need_im2col(struct terms *x, int *n, const struct graph *g, const st
 }
 
 static void need_operand(struct terms *x, int *n, const struct scheduled_graph *c, const struct scheduled *s,
-    const struct operand *o, const struct segment *e, const struct axis_list *mn, int chunk, bool takes_maps) {
-    if (o->window && takes_maps) need_im2col(x, n, c->graph, o, e, mn);
+    const struct gemm_shape *shape, const struct segment *e, const struct operand *o, int chunk, bool takes_maps) {
+    const struct axis_list *mn = o == &e->a ? &shape->m : &shape->n;
+    if (o->window && takes_maps) need_im2col(x, n, c->graph, shape, o, e, mn);
     else if (o->is_computed) need_computed(x, n, c, s, o, e, mn, chunk > COMPUTED_CHUNK ? chunk : COMPUTED_CHUNK);
     else need_copied(x, n, c->graph, o, &e->k, mn);
     if (o->from && takes_maps) need_copied(x, n, c->graph, o->from, &e->k, mn);
@@ -318,9 +319,9 @@ static void need_segment(struct terms *x, int *n, const struct scheduled_graph *
     /* The first products of a sum begin it, but of two f16; there is something to share out. */
     if ((f->takes_maps && !shape->is_halved) || f->piece) need_some(x, n, k, all_k, e->k_outer.n + e->k.n);
     bool is_aligned = f->is_aligned && !e->is_ragged;
-    if (is_aligned && e->a.value) need_operand(x, n, c, s, &e->a, e, &shape->m, f->swaps ? f->chunk : 0, f->takes_maps);
+    if (is_aligned && e->a.value) need_operand(x, n, c, s, shape, e, &e->a, f->swaps ? f->chunk : 0, f->takes_maps);
     for (int j = 0; is_aligned && j < e->n_sums; j++)
-        need_operand(x, n, c, s, &e->b[j], e, &shape->n, f->swaps ? 0 : f->chunk, f->takes_maps);
+        need_operand(x, n, c, s, shape, e, &e->b[j], f->swaps ? 0 : f->chunk, f->takes_maps);
     bool needs_unit = f->needs_unit || (f->is_aligned && e->is_ragged); /* it still lies as its layout says */
     if (needs_unit && e->a.value) need_unit(x, n, c->graph, &e->a);
     for (int j = 0; needs_unit && j < e->n_sums; j++) need_unit(x, n, c->graph, &e->b[j]);

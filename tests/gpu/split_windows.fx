@@ -39,11 +39,15 @@ kernel volume(x: f32[B=2,C=16,D=5,H=4,W=7], k: f32[U=3,V=2,S=3,C,O=24]) -> z: f3
 }
 test volume { init: integers(-50,50) }
 
-# transposed: four sums, of two by two taps each
+# transposed: sums of two by two taps; channels last one sum, whose windows move by the remainders
 kernel transposed(x: f32[B=2,C=24,H=5,W=6], k: f32[C,O=40,U=4,V=4], b: f32[O]) -> z: f32[B,O,P=2*H,Q=2*W] {
   z = sum[C,U,V](where((idx(P) + 1 - idx(U)) % 2 == 0 && (idx(Q) + 1 - idx(V)) % 2 == 0, x[H: (P+1-U)//2, W: (Q+1-V)//2] ?? 0, 0) * k) + b
 }
 test transposed { init: integers(-50,50) }
+kernel together(x: f32[B=2,H=5,W=6,C=24], k: f32[O=40,U=4,V=4,C], b: f32[O]) -> z: f32[B,P=2*H,Q=2*W,O] {
+  z = sum[C,U,V](where((idx(P) + 1 - idx(U)) % 2 == 0 && (idx(Q) + 1 - idx(V)) % 2 == 0, x[H: (P+1-U)//2, W: (Q+1-V)//2] ?? 0, 0) * k) + b
+}
+test together { init: integers(-50,50) }
 
 # the ends of the range: sums that are not finite are computed again
 kernel ends(x: f32[B=1,C=24,H=5,W=6], k: f32[O=16,C,U=3,V=3]) -> z: f32[B,O,H,W] {
