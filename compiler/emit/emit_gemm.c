@@ -205,7 +205,8 @@ static const char *offset_text(const struct operand_place *b, const struct windo
 /* Loads a column by a tensor map in im2col mode: channels, the pixel at which it begins, the offset of all; of parts,
  * whose images lie one part after the other, those of one part. */
 static void emit_im2col(struct operand_place *b, const struct operand *o) {
-    const struct flat_index f = {b->mn, "mn", "int"};
+    const struct axis_list *pixels = im2col_pixels(b->segment, o, b->mn);
+    const struct flat_index f = {pixels, "pixel", "int"};
     const struct window *w = o->window;
     const bool is_split = w->tensor.is_split;
     struct im2col c;
@@ -213,23 +214,23 @@ static void emit_im2col(struct operand_place *b, const struct operand *o) {
     struct buf s;
     buf_init(&s, arena(b));
     im2col_of(b->g, b->shape, b->segment, o, b->mn, &c, &ignored);
-    buf_puts(&s, "      const int at[] = {k, ");
+    buf_puts(&s, "      const int at[] = {channel, ");
     for (int i = 0; i < c.n_spatial; i++) {
         const struct spatial *x = &c.spatial[i];
         const char *first = poly_text(b, &w->tensor, &x->first);
         if (x->pixel >= 0) { /* of no images a column begins in no image behind the last pixel */
             const char *pixel = address_factor(arena(b), b->axes, &f, x->pixel, x->pixel);
             if (c.n_images || x->pixel) buf_puts(&s, pixel);
-            else buf_printf(&s, "%s %% (int)%s", pixel, b->axes[b->mn->axes[0]]);
+            else buf_printf(&s, "%s %% (int)%s", pixel, b->axes[pixels->axes[0]]);
             if (x->step != 1) buf_printf(&s, " * %d", x->step);
         }
         if (x->first.n || x->pixel < 0) buf_printf(&s, "%s(int)(%s)", x->pixel >= 0 ? " + " : "", first);
         buf_puts(&s, ", ");
     }
-    struct axis_list images = *b->mn;
+    struct axis_list images = *pixels;
     images.n = c.n_images;
     if (c.n_images) buf_puts(&s, address_part(arena(b), b->axes, &f, 0, c.n_images - 1));
-    else buf_printf(&s, "mn / (int)(%s)", address_product(arena(b), b->axes, b->mn->axes, b->mn->n));
+    else buf_printf(&s, "pixel / (int)(%s)", address_product(arena(b), b->axes, pixels->axes, pixels->n));
     if (is_split && c.n_images)
         buf_printf(&s, " + part * (int)(%s)", address_product(arena(b), b->axes, images.axes, images.n));
     else if (is_split) buf_puts(&s, " + part");
@@ -240,7 +241,7 @@ static void emit_im2col(struct operand_place *b, const struct operand *o) {
     emit_function(b->out,
         arena_printf(arena(b),
             "    static FX_DEVICE void load_pixels(const %s &p, const fx_tensor_map *map, unsigned to, unsigned full, int batch, "
-            "int ko, int mn, int k%s)",
+            "int ko, int pixel, int channel%s)",
             b->l->struct_name, is_split ? ", int part" : ""),
         s.s);
 }

@@ -284,3 +284,18 @@ bool window_of_access(const struct graph *g, const struct node *n, const struct 
     }
     return true;
 }
+
+bool window_goes_along_k(const struct graph *g, const struct node *sum, const struct window *w) {
+    bool has_both = false;
+    for (int i = 0; i < w->tensor.n_axes; i++) {
+        double kept = 0, summed = 0;
+        for (int j = 0; j < w->axes[i].n; j++) {
+            const int label = w->axes[i].terms[j].label;
+            double *longest = node_has_axis(sum, label) ? &kept : &summed;
+            if (nominal_extent(g, label) > *longest) *longest = nominal_extent(g, label);
+        }
+        if (kept > 0 && summed > 0 && kept >= summed) return false;
+        has_both |= kept > 0 && summed > 0;
+    }
+    return has_both;
+}

@@ -36,6 +36,9 @@ struct window { /* a tensor in memory read at linear positions, 0 outside */
 
 /* Whether n is an access of t, which lies in memory, at such positions. */
 bool window_of_access(const struct graph *g, const struct node *n, const struct tensor *t, struct window *w);
+/* Whether w, of a factor of `sum`, moves along some axis by labels that are summed and by kept ones, which are shorter:
+ * as in the gradient of a filter, which is a sum over pixels. */
+bool window_goes_along_k(const struct graph *g, const struct node *sum, const struct window *w);
 /* The extent of an axis, with atoms as of a view. */
 void view_extent(const struct graph *g, int axis, struct poly *p);
 /* Whether n, a factor, lies in memory: an input as it is, or an access of one at positions linear in running indices.

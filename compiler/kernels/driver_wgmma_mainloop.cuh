@@ -91,7 +91,8 @@ FX_DEVICE void fx_wgmma_load(const PROBLEM &p, const fx_tensor_map *map, const f
     }
     if (!CLUSTER::template copies<IS_A>(block * (SIZE / 64) + i)) continue;
     if constexpr (fx_is_im2col<OPERAND>(0)) {
-      OPERAND::load_pixels(p, map, to + i * 8192, full, batch, outer, mn + i * 64, k);
+      if constexpr (OPERAND::LAYOUT == FX_MN_MAJOR) OPERAND::load_pixels(p, map, to + i * 8192, full, batch, outer, k, mn + i * 64);
+      else OPERAND::load_pixels(p, map, to + i * 8192, full, batch, outer, mn + i * 64, k);
     } else {
       int at[OPERAND::RANK];
       at[0] = OPERAND::LAYOUT == FX_MN_MAJOR ? mn + i * 64 : k;

@@ -13,7 +13,7 @@
 #include "passes/build.h"
 #include "passes/passes.h"
 
-enum { STEP = 8, BLOCK = 64, SHORT_RUN = 64, MOST_STORED = 12, ELEMENT_BYTES = 2 };
+enum { STEP = 8, BLOCK = 64, SHORT_RUN = 64, MOST_STORED = 12, ELEMENT_BYTES = 2, MOST_STEP = 8 };
 /* Flops a cycle of a multiprocessor: of windows that are computed as they are loaded; of factors that are loaded
  * without alignment; of windows and of matrices that tensor maps bring. What a copy costs beside its bytes. */
 static const double RATE_AS_IT_IS = 100, RATE_ODD = 850, RATE_BY_MAPS = 2000, RATE_MATRIX = 3000, COPY_SECONDS = 3e-6;
@@ -31,8 +31,11 @@ struct copied_form { /* of a contraction: how its factors are copied */
     bool is_odd;         /* since its rows are no whole 16 bytes */
     bool is_f32;         /* whose parts are multiplied */
     bool copies_other;
-    bool keeps_window;   /* which lies well: the other factor alone is copied, since it is read backwards */
-    int channel, padded; /* label of k that is last, or -1; its extent in the copies where that is larger, or 0 */
+    bool keeps_window;   /* which lies well: the other factor alone is copied */
+    bool goes_along_k;   /* the channel is a label of the window alone, and pixels are summed */
+    struct axis_list pixels; /* then the other factor's labels of k, in the order of the window's tensor */
+    int channel, padded; /* label that is last, of k but where pixels are, or -1; its extent in the copies where that is
+                          * larger, or 0 */
     int folded; /* label of the window that is one with the channels in the copies, which unfold it; or -1 */
     int fold_axis;            /* of the tensor, which the label moves along: at step * own + factor * folded + first */
     int own;
@@ -231,6 +234,73 @@ static void find_fold(const struct graph *g, const struct window *w, const struc
     f->padded = (int)((channels * length + STEP - 1) / STEP * STEP);
 }
 
+/* The longest label of factor n that the sum keeps and the other factor lacks, among those that w reads whole where that
+ * is a window; of a fixed extent in multiples of 8 or an unknown one; or -1. */
+static int find_own(const struct graph *g, const struct node *sum, const struct node *n, const struct node *other,
+    const struct window *w) {
+    int best = -1;
+    for (int i = 0; i < (w ? w->tensor.n_axes : n->n_axes); i++) {
+        const int axis = w ? w->tensor.axes[i] : n->axes[i];
+        if ((w && !is_plain(w, i)) || !node_has_axis(sum, axis) || node_has_axis(other, axis) ||
+            (extent_of(g, axis) > 0 && extent_of(g, axis) % STEP))
+            continue;
+        if (best < 0 || nominal_extent(g, axis) > nominal_extent(g, best)) best = axis;
+    }
+    return best;
+}
+
+/* The order in which factor n, beside a window that goes along k, is to lie: the label of k that each axis of the
+ * window's tensor moves by, then its own, the longest last. False where some label of k moves no axis, or several, or
+ * in no steps that tensor maps take. */
+static bool find_pixels(const struct graph *g, struct copied_form *f, const struct node *n, const struct window *w) {
+    const int last = find_own(g, f->sum, n, f->window, NULL);
+    f->pixels.n = 0;
+    if (last < 0) return false;
+    for (int i = 0; i < w->tensor.n_axes; i++) {
+        int found = -1;
+        for (int j = 0; j < w->axes[i].n; j++) {
+            const int label = w->axes[i].terms[j].label;
+            if (node_has_axis(f->sum, label)) continue;
+            const int64_t step = w->axes[i].terms[j].factor;
+            if (found >= 0 || step < 1 || step > MOST_STEP) return false;
+            if (axes_have(f->pixels.axes, f->pixels.n, label)) return false;
+            found = label;
+        }
+        if (found >= 0) f->pixels.axes[f->pixels.n++] = found;
+    }
+    if (f->pixels.n != f->sum->n_reduced) return false;
+    for (int i = 0; i < f->pixels.n; i++)
+        if (!node_has_axis(n, f->pixels.axes[i])) return false;
+    for (int i = 0; i < n->n_axes; i++)
+        if (n->axes[i] != last && !axes_have(f->pixels.axes, f->pixels.n, n->axes[i]))
+            f->pixels.axes[f->pixels.n++] = n->axes[i];
+    f->pixels.axes[f->pixels.n++] = last;
+    return true;
+}
+
+/* Whether n is an input that lies in that order. */
+static bool lies_in_order(const struct graph *g, const struct node *n, const struct axis_list *order) {
+    if (n->kind != N_INPUT) return false;
+    const struct param *p = &g->kernel->params[n->param];
+    return !p->is_strided && p->n_axes == order->n &&
+           memcmp(p->axes, order->axes, (size_t)order->n * sizeof *order->axes) == 0;
+}
+
+/* How a window whose pixels are summed is to be copied, with a label of its own last, and the other factor likewise. */
+static bool find_along_k(
+    const struct graph *g, const struct window *w, const struct node *other, struct copied_form *f) {
+    const int last = w->tensor.n_axes - 1;
+    if (f->is_f32 || !window_goes_along_k(g, f->sum, w)) return false;
+    if (is_plain(w, last) && !node_has_axis(f->sum, w->tensor.axes[last])) return false; /* its channels lie last */
+    const int channel = find_own(g, f->sum, f->window, other, w);
+    if (channel < 0 || !find_pixels(g, f, other, w)) return false;
+    f->keeps_window = w->tensor.axes[last] == channel;
+    if (node_is_stored(f->source) && !f->keeps_window) return false;
+    f->goes_along_k = true, f->channel = channel, f->k.n = 1, f->k.axes[0] = channel;
+    f->copies_other = !lies_in_order(g, other, &f->pixels);
+    return true;
+}
+
 /* Whether n is part of a tensor that is read against its order: tensor maps hold no such strides. */
 static bool is_in_memory_backwards(const struct graph *g, const struct node *n) {
     struct tensor t;
@@ -266,8 +336,10 @@ static bool find_form(const struct graph *g, const struct node *n, int side, str
     if (!t.n_axes || window->kind != N_ACCESS || !window_of_access(g, window, &t, &w)) return false;
     const int last = t.n_axes - 1;
     if (!is_plain(&w, last) && has_long_run(g, window, &w)) return false;
+    if (has_batch(g, n, &c, &w)) return false;
+    if (find_along_k(g, &w, other, f)) return !f->keeps_window || f->copies_other;
     f->channel = find_channel(g, n, &w);
-    if (f->channel < 0 || has_batch(g, n, &c, &w)) return false;
+    if (f->channel < 0) return false;
     int64_t extent = extent_of(g, f->channel);
     if (extent > 0 && extent % STEP) f->padded = (int)((extent / STEP + 1) * STEP);
     if (!is_made) find_fold(g, &w, other, f);
@@ -303,7 +375,7 @@ static bool is_worth(const struct graph *g, const struct copied_form *f) {
     double k = nominal_size(g, f->sum->reduced, f->sum->n_reduced), walked = k, all = arch_all_cycles(m),
            results = nominal_size(g, f->sum->axes, f->sum->n_axes),
            elements = nominal_size(g, copied->axes, copied->n_axes);
-    if (!f->is_whole) { /* blocks of k have channels alone */
+    if (!f->is_whole && !f->goes_along_k) { /* blocks of k have channels alone */
         double channels = nominal_extent(g, f->channel) * (f->folded >= 0 ? nominal_extent(g, f->folded) : 1);
         walked = k / channels * (f->is_f32 ? parts_walk(channels) : BLOCK * ceil(channels / BLOCK));
         if (f->folded >= 0) elements *= nominal_extent(g, f->own) / nominal_extent(g, f->fold_axis);
@@ -343,9 +415,14 @@ static bool takes(const struct graph *g, const struct node *n, struct copied_for
 /* ---- copies ---- */
 
 /* The storage order of a copy of value, whose tensor is p: what the sum keeps or the window moves over, then k. */
-static void choose_order(
-    const struct copied_form *f, const struct param *p, int channel, const struct node *value, struct node *copy) {
+static void choose_order(const struct copied_form *f, const struct param *p, int channel, const struct node *value,
+    bool is_window, struct node *copy) {
     int order[3 * MAX_AXES], n = 0;
+    if (f->goes_along_k && !is_window) {
+        memcpy(copy->at, f->pixels.axes, (size_t)f->pixels.n * sizeof *copy->at);
+        copy->n_at = f->pixels.n;
+        return;
+    }
     memcpy(order, p->axes, (size_t)p->n_axes * sizeof *order);
     memcpy(order + p->n_axes, value->axes, (size_t)value->n_axes * sizeof *order);
     n = p->n_axes + value->n_axes;
@@ -404,7 +481,7 @@ static struct node *copy_of(struct windower *s, struct graph *out, const struct 
     else if (padded >= 0) value = read_at(out, n, f->channel, build_index(out, padded, n), -1, NULL);
     struct node copy = {.kind = N_CAST, .dtype = n->dtype, .to = p->dtype, .axis = -1, .args = {value},
         .span = n->span, .source = n->source};
-    choose_order(f, p, padded >= 0 ? padded : f->channel, value, &copy);
+    choose_order(f, p, padded >= 0 ? padded : f->channel, value, is_window, &copy);
     for (int i = 0; i < s->n_stored; i++)
         if (s->stored[i].of == of && s->stored[i].copy->n_at == copy.n_at &&
             memcmp(s->stored[i].copy->at, copy.at, (size_t)copy.n_at * sizeof *copy.at) == 0)

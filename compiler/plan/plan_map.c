@@ -25,6 +25,7 @@ static struct fx_map build_im2col(struct arena *a, const struct scheduled_graph 
     const struct tensor *t = &m->operand->window->tensor;
     const struct axis_list *mn = m->is_a ? &m->shape->m : &m->shape->n;
     const char *ignored;
+    const struct axis_list *channels = im2col_channels(m->segment, m->operand, mn);
     struct im2col v;
     im2col_of(g, m->shape, m->segment, m->operand, mn, &v, &ignored);
     struct fx_map out = {
@@ -34,9 +35,9 @@ static struct fx_map build_im2col(struct arena *a, const struct scheduled_graph 
         .rank = 2 + v.n_spatial,
         .box = {MAP_ROW_BYTES * 8 / fx_dtype_bits(t->dtype), MAP_BOX},
         .is_im2col = true};
-    struct axis_list images = *mn;
+    struct axis_list images = *im2col_pixels(m->segment, m->operand, mn);
     images.n = v.n_images;
-    out.extents[0] = size_expr(a, g->kernel, &m->segment->k, -1);
+    out.extents[0] = size_expr(a, g->kernel, channels, -1);
     out.strides[0] = size_expr(a, g->kernel, &(struct axis_list){0}, -1);
     for (int i = 0; i < v.n_spatial; i++) {
         const struct spatial *s = &v.spatial[i];

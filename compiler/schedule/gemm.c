@@ -49,7 +49,7 @@ void gemm_split_run(
 /* ---- windows ---- */
 
 /* The window that factor s of x is, or NULL: of 16-bit floats, of f32 in full or of parts, with its last label read at
- * its own index. */
+ * its own index. That label is summed; or, of 16-bit floats whose windows go along k, one of this factor alone. */
 static const struct window *find_window(
     const struct graph *g, const struct partition *p, const struct group *r, const struct product *x, int s) {
     const struct node *n = x->factor[s];
@@ -64,8 +64,11 @@ static const struct window *find_window(
     struct window *w = NEW(&g->cx->arena, struct window);
     if (!window_of_access(g, n, &t, w)) return NULL;
     const struct window_axis *last = &w->axes[t.n_axes - 1];
-    bool is_own = last->n == 1 && last->terms[0].label == t.axes[t.n_axes - 1] && last->terms[0].factor == 1;
-    return is_own && !last->first.n && !node_has_axis(x->sum, last->terms[0].label) ? w : NULL;
+    const int channel = t.axes[t.n_axes - 1];
+    if (last->n != 1 || last->terms[0].label != channel || last->terms[0].factor != 1 || last->first.n) return NULL;
+    if (!node_has_axis(x->sum, channel)) return w;
+    const bool is_own = !is_f32 && !t.is_split && !node_has_axis(x->factor[1 - s], channel);
+    return is_own && window_goes_along_k(g, x->sum, w) ? w : NULL;
 }
 
 bool gemm_reads_windows(const struct graph *g, const struct partition *p, const struct group *r) {
@@ -85,6 +88,18 @@ static struct operand factor_operand(const struct graph *g, const struct partiti
 /* The label of a window's channels, -1 of what is none. */
 static int channel_of(const struct operand *o) {
     return o->window ? o->window->tensor.axes[o->window->tensor.n_axes - 1] : -1;
+}
+
+/* Leaves of l, the m or n of some windows whose channels are on it, these alone: what else moves windows goes to the
+ * batch. */
+static void split_moves(const struct operand *const *operands, int n, struct axis_list *l, struct axis_list *batch) {
+    for (int i = 0; i < n; i++) {
+        const int channel = channel_of(operands[i]);
+        if (channel < 0 || find_label(l, channel) < 0) continue;
+        for (int j = 0; j < l->n; j++)
+            if (l->axes[j] != channel) push(batch, l->axes[j]);
+        *l = (struct axis_list){1, {channel}};
+    }
 }
 
 /* ---- the shape ---- */
@@ -239,7 +254,7 @@ static void split_channels(const struct graph *g, const struct partition *p, con
         gemm_choose_layout(g, p, r, &own->a, &own->k, &shape->m, shape->a_dtype);
         gemm_choose_layout(g, p, r, &own->b[0], &own->k, &shape->n, shape->b_dtype);
     }
-    if (channel < 0) return;
+    if (channel < 0 || find_label(&shape->m, channel) >= 0 || find_label(&shape->n, channel) >= 0) return;
     struct segment *own = NEW(&g->cx->arena, struct segment);
     *own = *e;
     own->k.n = find_label(&e->k, channel) >= 0 || find_label(&e->k_outer, channel) >= 0;
@@ -343,8 +358,10 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     gemm_labels(g, x, a_side, as[0], LABEL_SHARED, &out, &shape->batch);
     gemm_labels(g, x, a_side, as[0], LABEL_OWN, &out, &shape->m);
     gemm_labels(g, x, 1 - a_side, bs[0], LABEL_OWN, &out, &shape->n);
+    split_moves(as, shape->n_segments, &shape->m, &shape->batch);
     gemm_split_run(g, as, shape->n_segments, &shape->m, &shape->batch);
     move_last(&shape->n, shared);
+    split_moves(bs, n_b, &shape->n, &shape->batch);
     gemm_split_run(g, bs, n_b, &shape->n, &shape->batch);
     gemm_choose_layouts(g, p, r, shape);
     mark_ragged(g, shape);

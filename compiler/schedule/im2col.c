@@ -1,10 +1,11 @@
 /* Operands of sm_90a that are windows of a tensor, loaded by a tensor map in im2col mode.
  *
  * In: an access at positions `step * idx(m) + factor * idx(k) + first` along some axes of a tensor, the channels last
- * and read whole; labels of the batch move a window as those of k do. Out: the axes that pixels follow, in the order in
- * which m is flattened, and their steps; or why there is no such form. The hardware goes from pixel to pixel within a
- * bounding box, along the innermost axis first, and then to the next image, as the flattened m does. So a tile may begin
- * anywhere. Invariant: pixel number i of the map is row i of the operand. */
+ * and read whole; labels of the batch move a window as those of k do. Or, as in the gradient of a filter, pixels are
+ * along k and channels along m or n; then labels of the batch move the window. Out: the axes that pixels follow, in the
+ * order in which m, or k, is flattened, and their steps; or why there is no such form. The hardware goes from pixel to
+ * pixel within a bounding box, along the innermost axis first, and then to the next image, as the flattened m does. So
+ * a tile may begin anywhere. Invariant: pixel number i of the map is row i of the operand, or column i of k. */
 #include "schedule/im2col.h"
 
 enum { MOST_STEP = 8 };
@@ -30,7 +31,7 @@ static void add_reach(const struct graph *g, struct poly *p, int label, int64_t 
 
 /* An axis that pixels go along, at position i of the tensor. */
 static bool add_spatial(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
-    const struct window *w, const struct axis_list *mn, int i, struct im2col *out, const char **why_not) {
+    const struct window *w, const struct axis_list *pixels, int i, struct im2col *out, const char **why_not) {
     const struct window_axis *x = &w->axes[i];
     if (out->n_spatial == FX_MAX_SPATIAL) return *why_not = "a window has more than 3 axes", false;
     struct spatial *s = &out->spatial[out->n_spatial++];
@@ -40,7 +41,7 @@ static bool add_spatial(const struct graph *g, const struct gemm_shape *shape, c
     poly_number(&s->reach, 0);
     for (int j = 0; j < x->n; j++) {
         const struct window_term *t = &x->terms[j];
-        int pixel = find_label(mn, t->label);
+        int pixel = find_label(pixels, t->label);
         if (pixel < 0 && find_label(&e->k_outer, t->label) < 0 && find_label(&shape->batch, t->label) < 0)
             return *why_not = "a position of a window depends on what is no label of the contraction", false;
         if (pixel < 0) {
@@ -55,7 +56,7 @@ static bool add_spatial(const struct graph *g, const struct gemm_shape *shape, c
         s->pixel = pixel, s->step = (int)t->factor;
     }
     poly_copy(&s->last, &s->first);
-    if (s->pixel >= 0) add_reach(g, &s->last, mn->axes[s->pixel], s->step);
+    if (s->pixel >= 0) add_reach(g, &s->last, pixels->axes[s->pixel], s->step);
     if (s->first.is_lost || s->last.is_lost || s->reach.is_lost)
         return *why_not = "a window's positions are too long", false;
     return true;
@@ -77,27 +78,30 @@ bool im2col_of(const struct graph *g, const struct gemm_shape *shape, const stru
     const struct axis_list *mn, struct im2col *out, const char **why_not) {
     const struct window *w = o->window;
     const struct tensor *t = &w->tensor;
+    const struct axis_list *pixels = im2col_pixels(e, o, mn), *channels = im2col_channels(e, o, mn);
     bool is_taken[MAX_AXES] = {false};
     *out = (struct im2col){0};
-    if (e->k.n != 1 || e->k.axes[0] != t->axes[t->n_axes - 1] || o->layout != LAYOUT_K_MAJOR)
-        return *why_not = "the channels of a window are not what is contiguous and summed over", false;
+    if (channels->n != 1 || channels->axes[0] != t->axes[t->n_axes - 1] || o->layout == LAYOUT_STRIDED)
+        return *why_not = "the channels of a window are not what is contiguous", false;
+    if (o->layout == LAYOUT_MN_MAJOR && (t->is_split || fx_dtype_bits(t->dtype) != 16))
+        return *why_not = "the pixels of a window that are summed over are no 16-bit floats", false;
     is_taken[t->n_axes - 1] = true;
-    for (int i; out->n_images < mn->n && (i = plain_axis(w, mn->axes[out->n_images])) >= 0; out->n_images++) {
-        if (out->n_images && !are_adjacent(g, t, mn->axes[out->n_images - 1], mn->axes[out->n_images])) break;
+    for (int i; out->n_images < pixels->n && (i = plain_axis(w, pixels->axes[out->n_images])) >= 0; out->n_images++) {
+        if (out->n_images && !are_adjacent(g, t, pixels->axes[out->n_images - 1], pixels->axes[out->n_images])) break;
         is_taken[i] = true;
     }
-    for (int l = mn->n - 1; l >= out->n_images; l--) {
-        int i = axis_of(w, mn->axes[l]);
+    for (int l = pixels->n - 1; l >= out->n_images; l--) {
+        int i = axis_of(w, pixels->axes[l]);
         if (i < 0 || is_taken[i]) return *why_not = "a label moves a window along no axis or several", false;
         is_taken[i] = true;
-        if (!add_spatial(g, shape, e, w, mn, i, out, why_not)) return false;
+        if (!add_spatial(g, shape, e, w, pixels, i, out, why_not)) return false;
     }
     for (int i = t->n_axes - 1; i >= 0; i--) {
         bool is_nothing = !w->axes[i].n && !w->axes[i].first.n && g->kernel->axes[t->axes[i]].extent == 1;
-        if (!is_taken[i] && !is_nothing && !add_spatial(g, shape, e, w, mn, i, out, why_not)) return false;
+        if (!is_taken[i] && !is_nothing && !add_spatial(g, shape, e, w, pixels, i, out, why_not)) return false;
     }
     if (!out->n_spatial) return *why_not = "a window moves along no axis", false;
     for (int i = 0; t->is_split && i < out->n_images; i++)
-        if (t->axes[i] != mn->axes[i]) return *why_not = "images in parts do not lie outermost", false;
+        if (t->axes[i] != pixels->axes[i]) return *why_not = "images in parts do not lie outermost", false;
     return true;
 }

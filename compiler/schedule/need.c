@@ -188,11 +188,12 @@ static void need_between(struct terms *x, int *n, const struct graph *g, const s
 static void need_im2col(struct terms *x, int *n, const struct graph *g, const struct gemm_shape *shape,
     const struct operand *o, const struct segment *e, const struct axis_list *mn) {
     const struct tensor *t = &o->window->tensor;
+    const struct axis_list *channels = im2col_channels(e, o, mn);
     struct im2col c;
     const char *ignored;
     if (!im2col_of(g, shape, e, o, mn, &c, &ignored)) return;
     int64_t most = INT64_C(1) << im2col_bits(&c);
-    need_multiple(x, n, g->kernel, e->k.axes, e->k.n, 16 / bytes_of(t));
+    need_multiple(x, n, g->kernel, channels->axes, channels->n, 16 / bytes_of(t));
     need_aligned(x, n, g->kernel, t, 16);
     for (int i = 0; i < c.n_spatial; i++) {
         const struct spatial *s = &c.spatial[i];

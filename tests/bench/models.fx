@@ -53,6 +53,15 @@ kernel mbconv(x: f16[B,C,H,W], w1: f16[E,C], b1: f16[E], kd: f16[E,U=3,V=3], bd:
 kernel conv33(x: f16[B,C,H,W], k: f16[O,C,U=3,V=3]) -> z: f16[B,O,H,W] { z = sum[C,U,V](k * (x[H: H+U-1, W: W+V-1] ?? 0)) }
 kernel conv33_bwd = grad(conv33, wrt: x, k)
 kernel conv33l(x: bf16[B,H,W,C], k: bf16[O,U=3,V=3,C], b: bf16[O]) -> z: bf16[B,H,W,O] { z = relu(sum[U,V,C](k * (x[H: H+U-1, W: W+V-1] ?? 0)) + b) }
+# gradients with channels last, of steps of one and of two; transposed with channels last, and along one axis in steps of four
+kernel convl(x: bf16[B,H,W,C], k: bf16[O,U=3,V=3,C]) -> z: bf16[B,H,W,O] { z = sum[U,V,C](k * (x[H: H+U-1, W: W+V-1] ?? 0)) }
+kernel convl_bwd = grad(convl, wrt: x, k)
+kernel stepl(x: f16[B,H,W,C], k: f16[O,U=4,V=4,C]) -> z: f16[B,P=H//2,Q=W//2,O] { z = sum[U,V,C](k * (x[H: 2*P+U-1, W: 2*Q+V-1] ?? 0)) }
+kernel stepl_bwd = grad(stepl, wrt: x, k)
+kernel tconvl(x: bf16[B,H,W,C], k: bf16[O,U=4,V=4,C]) -> z: bf16[B,P=2*H,Q=2*W,O] {
+  z = sum[C,U,V](where((idx(P) + 1 - idx(U)) % 2 == 0 && (idx(Q) + 1 - idx(V)) % 2 == 0, x[H: (P+1-U)//2, W: (Q+1-V)//2] ?? 0, 0) * k)
+}
+kernel tconv1d4(x: f16[B,C,T], k: f16[C,O,U=16]) -> z: f16[B,O,P=4*T] { z = sum[C,U](where((idx(P) + 4 - idx(U)) % 4 == 0, x[T: (P+4-U)//4] ?? 0, 0) * k) }
 kernel pshuffle(x: f16[B,R=4*C,H,W]) -> y: f16[B,C,P=2*H,Q=2*W] { y = x{R->(C,S=4)}{S->(U=2,V=2)}{(H,U)->P}{(W,V)->Q} }
 kernel punshuffle(x: f16[B,C,P=2*H,Q=2*W]) -> y: f16[B,R=4*C,H,W] { y = x{P->(H,U=2)}{Q->(W,V=2)}{(C,U,V)->R} }
 # images in windows: [B, H, W, C] with 8x8 windows, roll by 4

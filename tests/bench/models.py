@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""61 layers of current models beside eager PyTorch and torch.compile: models.py [SECONDS] [KERNEL...], on a machine with a GPU and build/libfx.so.
+"""65 layers of current models beside eager PyTorch and torch.compile: models.py [SECONDS] [KERNEL...], on a machine with a GPU and build/libfx.so.
 
 They were written from docs/language.md alone (models.fx). Output: a JSON line a case, microseconds, the ratio of PyTorch's best time and ours, and how far both are from float64, over the largest value; the
 geometric mean. `gdelta` changes its state in place, in ours and in PyTorch's: its errors say nothing.
@@ -32,6 +32,10 @@ convnext B=32 C=96 H=56 W=56
 mbconv B=32 C=64 E=256 H=28 W=28 R=16
 conv33_bwd B=32 C=64 H=56 W=56 O=64
 conv33l B=32 C=128 H=56 W=56 O=128
+convl_bwd B=32 H=28 W=28 C=128 O=128
+stepl_bwd B=16 H=64 W=64 C=128 O=128
+tconvl B=16 H=32 W=32 C=256 O=128
+tconv1d4 B=16 C=256 T=2048 O=128
 pshuffle B=16 C=64 H=128 W=128
 punshuffle B=16 C=64 H=128 W=128
 swinpart B=32 H=56 W=56 C=96
@@ -126,6 +130,11 @@ def conf(x, g, be, w1, b1, kd, ga, bb, w2, b2):
 def cbwd(x, k, dz):
     r = torch.ops.aten.convolution_backward(dz, x, k, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, False])
     return r[0], r[1]
+def lbwd(step):
+    def f(x, k, dz):
+        r = torch.ops.aten.convolution_backward(cl(dz), cl(x), cl(k), None, [step, step], [1, 1], [1, 1], False, [0, 0], 1, [True, True, False])
+        return r[0].permute(0, 2, 3, 1), r[1].permute(0, 2, 3, 1)
+    return f
 def part(x):
     b, h, w, ch = x.shape
     return torch.roll(x, (-4, -4), (1, 2)).view(b, h // 8, 8, w // 8, 8, ch).permute(0, 1, 3, 2, 4, 5).reshape(-1, 64, ch)
@@ -228,6 +237,8 @@ CASES = dict(
  dw7l=lambda x, k, b: F.conv2d(cl(x), first(k), b, padding=3, groups=k.shape[0]).permute(0, 2, 3, 1),
  convnext=cnx, mbconv=mb, conv33_bwd=cbwd,
  conv33l=lambda x, k, b: F.relu(F.conv2d(cl(x), cl(k), b, padding=1)).permute(0, 2, 3, 1),
+ convl_bwd=lbwd(1), stepl_bwd=lbwd(2), tconvl=lambda x, k: F.conv_transpose2d(cl(x), cl(k).transpose(0, 1), stride=2, padding=1).permute(0, 2, 3, 1),
+ tconv1d4=lambda x, k: F.conv_transpose1d(x, k, stride=4, padding=4)[..., :4 * x.shape[-1]],
  pshuffle=lambda x: F.pixel_shuffle(x, 2), punshuffle=lambda x: F.pixel_unshuffle(x, 2), swinpart=part, swin=swin, swin64=swin64,
  conformer=conf, dw1d31=lambda x, k: F.conv1d(x.transpose(1, 2), first(k), padding=15, groups=k.shape[0]).transpose(1, 2),
  f8block={"eager": f8b, "scaled_mm": f8s}, f8blockd={"eager": f8b, "scaled_mm": f8s},

@@ -91,3 +91,25 @@ kernel of_sine(x: bf16[B,C,T], a: f32[C], k: bf16[O,C,U=5]) -> y: bf16[B,O,T] {
 test of_relu { B=2 C=32 T=20 O=24 init: integers(-2,2) tol: exact }
 test of_relu { B=1 C=64 T=70 O=72 }
 test of_sine { B=2 C=32 T=30 O=24 }
+
+# gradients of filters, sums over pixels: pixels along k, channels along n or m; steps, one axis, no images, nothing outside; planes that are copied
+kernel filter(x: f16[B,H,W,C], k: f16[O,U=3,V=3,C]) -> z: f16[B,H,W,O] { z = sum[U,V,C](k * (x[H: H+U-1, W: W+V-1] ?? 0)) }
+kernel filter_bwd = grad(filter, wrt: k)
+kernel twos(x: bf16[B,H,W,C], k: bf16[O,U=4,V=4,C]) -> z: bf16[B,P=H//2,Q=W//2,O] { z = sum[U,V,C](k * (x[H: 2*P+U-1, W: 2*Q+V-1] ?? 0)) }
+kernel twos_bwd = grad(twos, wrt: x, k)
+kernel along(x: bf16[B,T,C], k: bf16[U=5,C,O]) -> z: bf16[B,T,O] { z = sum[U,C](k * (x[T: T+U-2] ?? 0)) }
+kernel along_bwd = grad(along, wrt: k)
+kernel within(x: f16[H,W,C], k: f16[O,U=3,V=2,C]) -> z: f16[P=H-2,Q=W-1,O] { z = sum[U,V,C](k * x[H: P+U, W: Q+V]) }
+kernel within_bwd = grad(within, wrt: k)
+kernel planes_of(x: f16[B,C,H,W], k: f16[O,C,U=3,V=3]) -> z: f16[B,O,H,W] { z = sum[C,U,V](k * (x[H: H+U-1, W: W+V-1] ?? 0)) }
+kernel planes_of_bwd = grad(planes_of, wrt: x, k)
+kernel halved(x: bf16[B,C,T], k: bf16[O,C,U=4]) -> z: bf16[B,O,P=T//2] { z = sum[C,U](k * (x[T: 2*P+U-1] ?? 0)) }
+kernel halved_bwd = grad(halved, wrt: x, k)
+test filter_bwd { B=3 H=7 W=9 C=24 O=40 init: integers(-3,3) }
+test filter_bwd { B=2 H=8 W=8 C=64 O=64 init: integers(-3,3) }
+test filter_bwd { B=2 H=12 W=12 C=136 O=72 }
+test twos_bwd { B=3 H=10 W=14 C=72 O=64 init: integers(-3,3) }
+test along_bwd { B=5 T=67 C=64 O=128 init: integers(-3,3) }
+test within_bwd { H=21 W=17 C=64 O=64 init: integers(-3,3) }
+test planes_of_bwd { B=16 C=64 H=16 W=13 O=64 init: integers(-3,3) }
+test halved_bwd { B=8 C=72 T=2050 O=64 init: integers(-3,3) }
