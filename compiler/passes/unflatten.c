@@ -5,7 +5,8 @@
  * memory. This is done if some access reads at positions of R that are exactly all P and Q, one element each, or reads
  * an input at `idx(P) * size(Q) + idx(Q)` of R. The kernel is a copy whose parameters have those labels; each remembers
  * its labels in the signature. Not if R is bound otherwise, by a reduction, a scan or an access, because it is then
- * more than a memory order. Not if a value has P or Q together with R. */
+ * more than a memory order; but an input that is read at other positions of R alone keeps it. Not if a value has P or Q
+ * together with R. */
 #include <string.h>
 
 #include "passes/affine.h"
@@ -145,14 +146,40 @@ static bool has_some(const int *axes, int n_axes, const struct parts *x) {
     return false;
 }
 
+/* Which parameters are inputs read by nothing but accesses at positions along `flat` that do not have it, some of which
+ * do not put x together: to these `flat` is the name of an axis. */
+static bool *find_bound(const struct graph *g, const int *readers, int flat, const struct parts *x) {
+    bool *is_bound = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_params + 1),
+         *is_walked = NEW_ARRAY(&g->cx->arena, bool, g->kernel->n_params + 1);
+    struct graph *scratch = graph_like(g);
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        for (int a = 0; readers[i] && a < n->n_args; a++) {
+            if (n->args[a]->kind != N_INPUT) continue;
+            const bool binds = n->kind == N_ACCESS && !a && set_has(n->at, n->n_at, flat) && !node_has_axis(n, flat);
+            if (!binds) is_walked[n->args[a]->param] = true;
+            else if (!puts_together(g, scratch, n, flat, x)) is_bound[n->args[a]->param] = true;
+        }
+    }
+    for (int i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i].value->kind == N_INPUT) is_walked[g->outputs[i].value->param] = true;
+    for (int i = 0; i < g->kernel->n_params; i++) is_bound[i] &= !is_walked[i] && !g->kernel->params[i].is_output;
+    return is_bound;
+}
+
+static bool is_of_bound(const struct node *n, const bool *is_bound) {
+    return n->kind == N_ACCESS && n->args[0]->kind == N_INPUT && is_bound[n->args[0]->param];
+}
+
 /* Whether every value and tensor along `flat` may run over the parts instead. */
-static bool may_unflatten(const struct graph *g, const int *readers, int flat, const struct parts *x) {
+static bool may_unflatten(
+    const struct graph *g, const int *readers, int flat, const struct parts *x, const bool *is_bound) {
     const struct kernel *k = g->kernel;
     struct graph *scratch = graph_like(g);
     bool is_walked = false; /* somewhere but in other values */
     for (int i = 0; i < k->n_params; i++) {
         const struct param *p = &k->params[i];
-        if (!set_has(p->axes, p->n_axes, flat)) continue;
+        if (!set_has(p->axes, p->n_axes, flat) || is_bound[i]) continue;
         if (p->is_strided || p->packed.factor || has_some(p->axes, p->n_axes, x) ||
             p->n_axes + x->n - 1 > (int)(sizeof p->axes / sizeof *p->axes))
             return false;
@@ -160,7 +187,7 @@ static bool may_unflatten(const struct graph *g, const int *readers, int flat, c
     }
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *n = g->nodes[i];
-        if (!readers[i]) continue;
+        if (!readers[i] || is_of_bound(n, is_bound)) continue;
         bool binds = set_has(n->at, n->n_at, flat);
         if (set_has(n->reduced, n->n_reduced, flat) ||
             (binds && (n->kind == N_PLACE || !puts_together(g, scratch, n, flat, x))) ||
@@ -174,14 +201,15 @@ static bool may_unflatten(const struct graph *g, const int *readers, int flat, c
 }
 
 /* The kernel with tensors along `flat` lying along its parts. */
-static const struct kernel *relabel(struct arena *a, const struct kernel *k, int flat, const struct parts *x) {
+static const struct kernel *relabel(
+    struct arena *a, const struct kernel *k, int flat, const struct parts *x, const bool *is_bound) {
     struct kernel *out = NEW(a, struct kernel);
     *out = *k;
     out->params = NEW_ARRAY(a, struct param, k->n_params + 1);
     for (int i = 0; i < k->n_params; i++) {
         struct param *p = &out->params[i];
         *p = k->params[i];
-        if (!set_has(p->axes, p->n_axes, flat)) continue;
+        if (!set_has(p->axes, p->n_axes, flat) || is_bound[i]) continue;
         if (!p->signature) p->signature = &k->params[i];
         p->n_axes = 0;
         for (int j = 0; j < k->params[i].n_axes; j++) {
@@ -196,6 +224,7 @@ static const struct kernel *relabel(struct arena *a, const struct kernel *k, int
 struct flattened {
     int flat;
     const struct parts *parts;
+    const bool *is_bound;
 };
 
 /* Access n, of a source that now lies along the parts, without its position along the flattened label. */
@@ -215,7 +244,8 @@ static struct node *take_apart(
     const struct flattened *f = state;
     (void)old, (void)map;
     if (n->kind == N_INDEX && n->axis == f->flat) return flat_index(out, f->parts, n);
-    if (n->kind == N_ACCESS && set_has(n->at, n->n_at, f->flat)) return without_position(out, n, f->flat);
+    if (n->kind == N_ACCESS && set_has(n->at, n->n_at, f->flat) && !is_of_bound(n, f->is_bound))
+        return without_position(out, n, f->flat);
     if (n->kind == N_INPUT) {
         const struct param *p = &out->kernel->params[n->param];
         n->n_axes = 0;
@@ -224,10 +254,10 @@ static struct node *take_apart(
     return build_node(out, *n);
 }
 
-static struct graph *unflatten(const struct graph *g, int flat, const struct parts *x) {
+static struct graph *unflatten(const struct graph *g, int flat, const struct parts *x, const bool *is_bound) {
     struct graph *out = graph_like(g);
-    out->kernel = relabel(&g->cx->arena, g->kernel, flat, x);
-    return graph_rewrite(g, out, take_apart, &(struct flattened){flat, x});
+    out->kernel = relabel(&g->cx->arena, g->kernel, flat, x, is_bound);
+    return graph_rewrite(g, out, take_apart, &(struct flattened){flat, x, is_bound});
 }
 
 struct graph *pass_unflatten(const struct graph *g) {
@@ -236,8 +266,10 @@ struct graph *pass_unflatten(const struct graph *g) {
     for (int flat = 0; flat < g->kernel->n_axes; flat++) {
         struct parts x;
         const int *readers = count_readers(out);
-        if (!find_parts(out, readers, flat, &x) || !may_unflatten(out, readers, flat, &x)) continue;
-        out = unflatten(out, flat, &x);
+        if (!find_parts(out, readers, flat, &x)) continue;
+        const bool *is_bound = find_bound(out, readers, flat, &x);
+        if (!may_unflatten(out, readers, flat, &x, is_bound)) continue;
+        out = unflatten(out, flat, &x, is_bound);
         has_changed = true;
     }
     return has_changed ? pass_cse(out) : (struct graph *)g;

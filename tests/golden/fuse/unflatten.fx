@@ -12,7 +12,7 @@ kernel spread(x: f32[I,J], b: f32[L] strided) -> y: f32[L=I*J] { y = x{(I,J)->L}
 kernel nibbles(x: f32[I,J], b: u4[L] packed(i32, L, lsb)) -> y: f32[L=I*J] { y = x{(I,J)->L} + f32(b) }
 kernel nine(x: f32[I,J], b: f32[C,D,E,F,G,H,K]) -> y: f32[L=I*J,C,D,E,F,G,H,K] { y = x{(I,J)->L} + b }
 kernel eight(x: f32[I,J], b: f32[C,D,E,F,G,H]) -> y: f32[L=I*J,C,D,E,F,G,H] { y = x{(I,J)->L} + b }
-# Inputs that are split, and what is computed of inputs, in either order; not where two splits differ, where the label is summed too, or where other places are read.
+# Inputs that are split, and what is computed of inputs, in either order; not where two splits differ, where the label is summed too, or where other places are read; of an input beside that other places of it alone are read of, the output is.
 kernel split(x: f32[B,D=64], w: f32[D]) -> m: f32[B,G=4] { m = max[E]((x * w){D->(G,E)}) }
 kernel crossed(x: f32[D=64], y: f32[E=16]) -> z: f32[G=4,E] { z = x[D: idx(E) * size(G) + idx(G)] + y }
 kernel two_splits(x: f32[B,D=64]) -> (m: f32[B,G=4], n: f32[B,A=8]) {
@@ -24,3 +24,7 @@ kernel summed_too(x: f32[B,D=64]) -> (m: f32[B,G=4], s: f32[B]) {
   s = sum[D](x)
 }
 kernel shifted[E=16](x: f32[B,D=64]) -> m: f32[B,G=4] { m = max[E](x[D: idx(G) * 16 + idx(E) + 1] ?? 0) }
+kernel put(x: f32[G,E=16], y: f32[D=G*E], i: i64[J]) -> (m: f32[D], n: f32[J]) {
+  m = x[G: D // 16, E: D % 16]
+  n = y[D: i] ?? 0
+}
