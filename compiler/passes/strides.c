@@ -15,6 +15,7 @@
 #include "passes/passes.h"
 
 enum { MOST_PAIRS = 2, MOST_PHASES = 16 };
+enum { MANY = 4 }; /* remainders of one label: their sums as one store single elements and are faster all the same */
 
 struct pair { /* (kept_factor * kept + summed_factor * summed + first) % step == 0, the factors 1 or -1 */
     int kept, summed;
@@ -237,11 +238,23 @@ static struct node *sum_left_out(struct strider *s, const struct node *old) {
     return build_sum(s->out, term, reduced, n_reduced, old);
 }
 
-/* Whether elements of one remainder of an image do not lie adjacent in the output: tiles would store single elements,
- * which took three times as long as the product. Of one label it was the faster way. */
-static bool is_stored_apart(const struct strider *s) {
+/* Whether elements of one remainder do not lie adjacent in the output, so that tiles would store single elements. */
+static bool is_scattered(const struct strider *s) {
     bool is_summed;
-    return s->n_pairs > 1 && pair_of(s, s->stored->axes[s->stored->n_axes - 1], &is_summed) >= 0;
+    return pair_of(s, s->stored->axes[s->stored->n_axes - 1], &is_summed) >= 0;
+}
+
+/* value, stored remainder by remainder. */
+static struct node *store_apart(struct strider *s, struct node *value) {
+    struct node copy = {.kind = N_CAST, .dtype = value->dtype, .to = value->dtype, .axis = -1, .args = {value},
+        .span = value->span, .source = value->source};
+    bool is_summed;
+    for (int i = 0; i < s->n_pairs; i++) copy.at[copy.n_at++] = s->rest[i];
+    for (int i = 0; i < s->stored->n_axes; i++) {
+        const int p = pair_of(s, s->stored->axes[i], &is_summed);
+        copy.at[copy.n_at++] = p < 0 ? s->stored->axes[i] : s->inner_kept[p];
+    }
+    return build_node(s->out, copy);
 }
 
 /* The sum where each kept label has its remainder, or of all remainders, at the places of the whole result. */
@@ -259,6 +272,7 @@ static struct node *sum_at_phase(struct strider *s, const struct node *old, cons
     place.span = old->span, place.source = old->source;
     value = build_node(s->out, sum);
     if (has_rests && s->other) value = build_op(s->out, O_ADD, value, sum_left_out(s, old), NULL, old);
+    if (has_rests && s->n_pairs > 1 && is_scattered(s)) value = store_apart(s, value);
     place.args[0] = value;
     for (int i = 0; i < (has_rests ? 2 : 1) * s->n_pairs; i++) { /* ascending, as labels were made */
         const struct pair *p = &s->pairs[i % s->n_pairs];
@@ -311,8 +325,8 @@ static bool find_rests(struct strider *s, const struct node *sum) {
         for (int64_t r = 2; r < p->step; r++)
             if (rest_of(p, r) != s->summed_rest[i] + r * s->rest_factor[i]) return false;
     }
-    return s->stored && !is_stored_apart(s) && is_matrix_product(s->g, sum) &&
-           s->kernel->n_axes + 3 * s->n_pairs <= FX_MAX_EXTENTS &&
+    if (!s->stored || (s->n_pairs == 1 && s->pairs[0].step < MANY && is_scattered(s))) return false;
+    return is_matrix_product(s->g, sum) && s->kernel->n_axes + 3 * s->n_pairs <= FX_MAX_EXTENTS &&
            sum->n_axes + 2 * s->n_pairs <= MAX_AXES && s->n_pairs * 2 <= MAX_AXES &&
            are_quotients_linear(s, sum->args[0], NEW_ARRAY(&s->g->cx->arena, bool, s->g->n_nodes + 1));
 }

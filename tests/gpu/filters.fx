@@ -26,14 +26,14 @@ kernel broken(x: bf16[T=8], k: bf16[O=3,U=4], bad: f32) -> z: f32[O,P=2*T] {
   z = sum[U](where((idx(P) + 1 - idx(U)) % 2 == 0, x[T: (P+1-U)//2] ?? 0, 0) * w)
 }
 kernel by_threes(x: f32[T=8], k: f32[U=6]) -> z: f32[P=24] { z = sum[U](where((idx(P) + idx(U) + 2) % 3 == 0, x[T: (P+U-4)//3] ?? 0, 0) * k) }
-# products of all remainders in one, whose windows and filters move by the remainder: by tensor maps, filters read backwards and copied or made, in four steps; four products; a filter that is not finite
+# products of all remainders in one, whose windows and filters move by the remainder: by tensor maps, filters read backwards and copied or made, in four steps; planes, stored apart; four products; a filter that is not finite
 kernel forwards(x: f16[B=2,H=8,W=6,C=64], k: f16[O=64,U=4,V=4,C]) -> z: f16[B,P=2*H,Q=2*W,O] {
   z = sum[C,U,V](where((idx(P) + idx(U)) % 2 == 0 && (idx(Q) + idx(V)) % 2 == 0, x[H: (P+U)//2 - 1, W: (Q+V)//2 - 1] ?? 0, 0) * k)
 }
 kernel backwards(x: bf16[B=2,T=512,C=64], k: bf16[U=8,O=64,C]) -> z: bf16[B,P=2*T,O] {
   z = sum[C,U](where((idx(P) + 3 - idx(U)) % 2 == 0, x[T: (P+3-U)//2] ?? 0, 0) * k)
 }
-kernel copied(x: bf16[B=2,C=64,T=2048], k: bf16[C,O=64,U=8]) -> z: bf16[B,O,P=2*T] {
+kernel copied(x: bf16[B=2,C=64,T=2048], k: bf16[C,O=64,U=8]) -> z: bf16[B,P=2*T,O] {
   z = sum[C,U](where((idx(P) + 3 - idx(U)) % 2 == 0, x[T: (P+3-U)//2] ?? 0, 0) * k)
 }
 kernel fours(x: f16[B=3,T=40,C=72], k: f16[O=64,C,U=8]) -> z: f16[B,O,P=4*T] {
@@ -42,9 +42,13 @@ kernel fours(x: f16[B=3,T=40,C=72], k: f16[O=64,C,U=8]) -> z: f16[B,O,P=4*T] {
 kernel fours_apart(x: f16[B=3,T=40,C=16], k: f16[O=64,C,U=8]) -> z: f16[B,O,P=4*T] {
   z = sum[C,U](where((idx(P) + 2 - idx(U)) % 4 == 0, x[T: (P+2-U)//4] ?? 0, 0) * k)
 }
-kernel spoiled(x: f16[B=2,T=24,C=16], k: f16[O=8,C,U=4], bad: f16) -> z: f16[B,O,P=2*T] {
+kernel spoiled(x: f16[B=2,T=24,C=16], k: f16[O=8,C,U=4], bad: f16) -> z: f16[B,P=2*T,O] {
   z = sum[C,U](where((idx(P) + 1 - idx(U)) % 2 == 0, x[T: (P+1-U)//2] ?? 0, 0) * where(idx(O) == 1 && idx(U) == 2, bad, k))
 }
+kernel planes(x: f16[B=2,H=6,W=8,C=64], k: f16[O=64,U=4,V=4,C], b: f16[O]) -> z: f16[B,O,P=2*H,Q=2*W] {
+  z = relu(sum[C,U,V](where((idx(P) + idx(U)) % 2 == 0 && (idx(Q) + idx(V)) % 2 == 0, x[H: (P+U)//2 - 1, W: (Q+V)//2 - 1] ?? 0, 0) * k) + b)
+}
+test planes { init: integers(-3,3) }
 test forwards { init: integers(-3,3) }
 test forwards { }
 test backwards { init: integers(-3,3) }

@@ -39,7 +39,7 @@ kernel volume(x: f32[B=2,C=16,D=5,H=4,W=7], k: f32[U=3,V=2,S=3,C,O=24]) -> z: f3
 }
 test volume { init: integers(-50,50) }
 
-# transposed: sums of two by two taps; channels last one sum, whose windows move by the remainders
+# transposed: one sum of two by two taps, whose windows move by the remainders; stored apart, and in place
 kernel transposed(x: f32[B=2,C=24,H=5,W=6], k: f32[C,O=40,U=4,V=4], b: f32[O]) -> z: f32[B,O,P=2*H,Q=2*W] {
   z = sum[C,U,V](where((idx(P) + 1 - idx(U)) % 2 == 0 && (idx(Q) + 1 - idx(V)) % 2 == 0, x[H: (P+1-U)//2, W: (Q+1-V)//2] ?? 0, 0) * k) + b
 }
