@@ -14,7 +14,8 @@
 #include "passes/open.h"
 #include "passes/passes.h"
 
-enum { STEP = 8, LINE = 64, MOST_PADDED = 4, ELEMENT_BYTES = 2 };
+/* Elements of a line of the L2 cache, which k is a multiple of in the copies where that adds little. */
+enum { STEP = 8, LINE = 64, FEW_K = 512, MOST_PADDED = 4, ELEMENT_BYTES = 2 };
 /* What a copy costs beside its bytes. */
 static const double COPY_SECONDS = 3e-6;
 /* What the repacked product waits for memory, too. */
@@ -71,45 +72,7 @@ static bool is_open(const struct graph *g, const struct node *n) {
     return g->kernel->axes[n->reduced[0]].extent < 0 || !node_has_fixed_extents(g, n);
 }
 
-static bool is_padded(const struct padder *s, const struct node *n) {
-    const struct graph *g = s->g;
-    const struct arch *m = g->cx->arch;
-    struct contraction c;
-    struct tensor a, b;
-    bool odd[2];
-    double bytes[2];
-    if (n->kind != N_REDUCE || n->n_reduced != 1 || n->args[0]->n_axes >= MAX_AXES)
-        return false;
-    if (!as_mainloop(n, &c) || !is_matrix_product(g, n) || !tensor_of_factor(g, c.a, &a) ||
-        !tensor_of_factor(g, c.b, &b))
-        return false;
-    const struct rates *of = rates_of(g, n, a.dtype);
-    bool is_mixed = is_16_bit_float(a.dtype) && is_16_bit_float(b.dtype);
-    if (is_open(g, n) && (c.a->kind != N_INPUT || c.b->kind != N_INPUT || a.is_strided || b.is_strided ||
-                             g->kernel->axes[n->reduced[0]].extent >= 0))
-        return false;
-    if (!of || (a.dtype != b.dtype && !is_mixed) ||
-        !is_factor(g, c.a, c.b, n->reduced[0], a.dtype, &odd[0], &bytes[0]) ||
-        !is_factor(g, c.b, c.a, n->reduced[0], b.dtype, &odd[1], &bytes[1]) || (!odd[0] && !odd[1]))
-        return false;
-    int n_copies = 0; /* that each launch makes: what is constant is repacked once */
-    for (int side = 0; side < 2; side++) {
-        const bool is_once = node_is_constant(g, side ? c.b : c.a);
-        bytes[side] *= !is_once, n_copies += !is_once;
-    }
-    double flops = 2.0 * nominal_size(g, n->axes, n->n_axes) * nominal_size(g, n->reduced, 1),
-           all = arch_all_cycles(m), as_it_is = flops / (of->as_it_is * all);
-    if (of == &OF_16_BITS) {
-        double slices, waiting = build_odd_seconds(g, n, &c, &slices);
-        if (waiting == 0) return false;
-        if (slices > 1) waiting = waiting / slices + JOIN_SECONDS; /* split_k cuts it */
-        if (waiting - WAITING_SECONDS > as_it_is) as_it_is = waiting - WAITING_SECONDS;
-    }
-    return as_it_is >
-           flops / (of->repacked * all) + of->copied * (bytes[0] + bytes[1]) / m->copied + n_copies * COPY_SECONDS;
-}
-
-/* Where the launch has extents: whether repacking pays, as is_padded has it, of a product whose k is not cut. */
+/* Whether repacking pays of a product whose k is not cut. */
 static struct fx_expr pays_expr(const struct graph *g, const struct kernel *k, const struct node *n,
     const struct contraction *c) {
     enum { ADDS = 2, THOUSAND = 1000 };
@@ -146,11 +109,59 @@ static struct fx_expr pays_expr(const struct graph *g, const struct kernel *k, c
     return terms_done(&x);
 }
 
+/* Likewise at fixed extents. */
+static bool pays(const struct graph *g, const struct node *n, const struct contraction *c) {
+    const struct fx_expr e = pays_expr(g, g->kernel, n, c);
+    int64_t *extents = NEW_ARRAY(&g->cx->arena, int64_t, g->kernel->n_axes + 1);
+    for (int i = 0; i < g->kernel->n_axes; i++) extents[i] = g->kernel->axes[i].extent;
+    return fx_expr_holds(&e, &(struct fx_env){.extents = extents});
+}
+
+static bool is_padded(const struct padder *s, const struct node *n) {
+    const struct graph *g = s->g;
+    const struct arch *m = g->cx->arch;
+    struct contraction c;
+    struct tensor a, b;
+    bool odd[2];
+    double bytes[2];
+    if (n->kind != N_REDUCE || n->n_reduced != 1 || n->args[0]->n_axes >= MAX_AXES)
+        return false;
+    if (!as_mainloop(n, &c) || !is_matrix_product(g, n) || !tensor_of_factor(g, c.a, &a) ||
+        !tensor_of_factor(g, c.b, &b))
+        return false;
+    const struct rates *of = rates_of(g, n, a.dtype);
+    bool is_mixed = is_16_bit_float(a.dtype) && is_16_bit_float(b.dtype);
+    if (is_open(g, n) && (c.a->kind != N_INPUT || c.b->kind != N_INPUT || a.is_strided || b.is_strided ||
+                             g->kernel->axes[n->reduced[0]].extent >= 0))
+        return false;
+    if (!of || (a.dtype != b.dtype && !is_mixed) ||
+        !is_factor(g, c.a, c.b, n->reduced[0], a.dtype, &odd[0], &bytes[0]) ||
+        !is_factor(g, c.b, c.a, n->reduced[0], b.dtype, &odd[1], &bytes[1]) || (!odd[0] && !odd[1]))
+        return false;
+    int n_copies = 0; /* that each launch makes: what is constant is repacked once */
+    for (int side = 0; side < 2; side++) {
+        const bool is_once = node_is_constant(g, side ? c.b : c.a);
+        bytes[side] *= !is_once, n_copies += !is_once;
+    }
+    double flops = 2.0 * nominal_size(g, n->axes, n->n_axes) * nominal_size(g, n->reduced, 1),
+           all = arch_all_cycles(m), as_it_is = flops / (of->as_it_is * all);
+    if (of == &OF_16_BITS) {
+        double slices, waiting = build_odd_seconds(g, n, &c, &slices);
+        if (waiting == 0) return false;
+        if (slices > 1) waiting = waiting / slices + JOIN_SECONDS; /* split_k cuts it */
+        if (waiting - WAITING_SECONDS > as_it_is) as_it_is = waiting - WAITING_SECONDS;
+        if (!is_open(g, n) && pays(g, n, &c)) return true;
+    }
+    return as_it_is >
+           flops / (of->repacked * all) + of->copied * (bytes[0] + bytes[1]) / m->copied + n_copies * COPY_SECONDS;
+}
+
 /* How long the new label is: of few tiles, whose k split_k may cut for every multiprocessor, slices of whole blocks, if
  * that adds little. */
 static int64_t padded_extent(const struct graph *g, const struct node *n, const struct contraction *c) {
     enum { LEAST_PADDED = 1024, ADDED = 16 };
-    const int64_t extent = g->kernel->axes[n->reduced[0]].extent, least = (extent / STEP + 1) * STEP;
+    const int64_t extent = g->kernel->axes[n->reduced[0]].extent, step = extent > FEW_K ? LINE : STEP,
+                  least = (extent / step + 1) * step;
     int64_t slices = (int64_t)(g->cx->arch->sms / build_tiles(g, n, c, TILE));
     if (slices > extent / LEAST_PADDED) slices = extent / LEAST_PADDED;
     if (slices < 2) return least;
@@ -177,8 +188,7 @@ static struct node *repacked(struct padder *s, struct graph *out, struct node *f
 
 /* What an open k is a multiple of in the copies: elements of a line of the L2 cache, where that adds little. */
 static void push_step(struct terms *x, const struct kernel *kernel, int k) {
-    enum { LEAST = 512 };
-    terms_constant(x, LEAST);
+    terms_constant(x, FEW_K);
     terms_extent(x, kernel, k);
     terms_op(x, FX_T_LT);
     open_op(x, LINE - STEP, FX_T_MUL);

@@ -168,11 +168,13 @@ START_TEST(contracts_hold) {
 }
 END_TEST
 
-/* Launches at fixed extents of products of 16 bits with rows of odd length: few tiles are cut in slices. */
+/* Launches at fixed extents of products of 16 bits with rows of odd length: few tiles are cut in slices, those of more
+ * products have their factors repacked. */
 static const struct odd_product {
     const char *defines[3];
     int n_launches;
-} odd_products[] = {{{"M=84", "N=86", "K=4269"}, 2}, {{"M=300", "N=300", "K=2001"}, 2}};
+} odd_products[] = {{{"M=84", "N=86", "K=4269"}, 2}, {{"M=300", "N=300", "K=2001"}, 2},
+    {{"M=700", "N=700", "K=701"}, 3}, {{"M=200", "N=3000", "K=901"}, 3}};
 
 START_TEST(odd_rows_compiled_in) {
     fx_compilation *c =
