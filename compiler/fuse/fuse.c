@@ -53,8 +53,47 @@ static void labels_of_k(
     memcpy(k->axes, &t.axes[t.n_axes - k->n], k->n * sizeof *k->axes);
 }
 
+/* The largest tensor that value v is computed from element by element, which has all labels of v; NULL: there is none. */
+static const struct param *source_of(const struct graph *g, const struct node *v) {
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
+    const struct param *largest = NULL;
+    seen[v->id] = true;
+    for (int i = v->id; i >= 0; i--) {
+        const struct node *n = g->nodes[i];
+        if (!seen[i]) continue;
+        for (int a = 0; a < n->n_args && (n->kind == N_OP || n->kind == N_CAST); a++) seen[n->args[a]->id] = true;
+        const struct param *p = n->kind == N_INPUT ? &g->kernel->params[n->param] : NULL;
+        if (!p || p->is_strided || !nodes_same_axes(p->axes, p->n_axes, v->axes, v->n_axes)) continue;
+        if (!largest || fx_dtype_bits(p->dtype) > fx_dtype_bits(largest->dtype)) largest = p;
+    }
+    return largest;
+}
+
+/* Whether a factor v of 16 bits stays in the order of the tensor that it is computed from: that has k, and then m or n,
+ * one label each, as its last. Tensor cores take either, and copies go along what is contiguous. Where the last extent
+ * may be no multiple of a vector, k rather than that is made contiguous, but not of elements that share words. */
+static bool keeps_order(const struct graph *g, const struct buffer *b, const struct node *reader, int *axes) {
+    enum { VECTOR = 8 };
+    const struct node *v = b->value;
+    struct contraction c;
+    if (b->dtype != FX_F16 && b->dtype != FX_BF16) return false;
+    if (!as_contraction(reader, &c) || (c.a != v && c.b != v) || reader->n_reduced != 1) return false;
+    const struct node *other = c.a == v ? c.b : c.a;
+    const struct param *p = source_of(g, v);
+    if (!p || p->n_axes < 2) return false;
+    const int last = p->axes[p->n_axes - 1];
+    const bool is_packed = p->packed.factor && p->packed.axis == p->n_axes - 1;
+    const int64_t extent = g->kernel->axes[last].extent;
+    if (p->axes[p->n_axes - 2] != reader->reduced[0] || node_has_axis(other, last)) return false;
+    for (int i = 0; i < p->n_axes - 2; i++)
+        if (!node_has_axis(other, p->axes[i])) return false; /* more of m or n */
+    if (extent >= 0 ? extent % VECTOR != 0 : !is_packed) return false;
+    memcpy(axes, p->axes, (size_t)p->n_axes * sizeof *axes);
+    return true;
+}
+
 /* The storage order of a value: for the contraction that reads it, what it sums over stands last and so contiguous, as
- * it lies in the other factor; for a pointwise reader, the order of an output with the same axes if there is one. Slices
+ * it lies in the other factor, or it stays as it lies (keeps_order); for a pointwise reader, the order of an output with the same axes if there is one. Slices
  * of k lie outermost. */
 static void choose_order(struct fuser *f, struct buffer *b, const struct node *reader) {
     const struct node *v = b->value;
@@ -62,6 +101,10 @@ static void choose_order(struct fuser *f, struct buffer *b, const struct node *r
     if (node_is_stored(v)) {
         b->n_axes = v->n_at;
         memcpy(b->axes, v->at, sizeof b->axes);
+        return;
+    }
+    if (reader && keeps_order(f->g, b, reader, b->axes)) {
+        b->n_axes = v->n_axes;
         return;
     }
     struct axis_list k = {0};

@@ -28,7 +28,7 @@ static const struct split_rates {
  * memory. */
 static const struct turning {
     double as_it_lies, turned, bytes;
-} OF_TF32 = {800, 1600, 22}, OF_8_BITS = {1100, 3800, 6};
+} OF_TF32 = {800, 1600, 22}, OF_8_BITS = {1100, 3800, 3};
 
 /* For 16 bits: flops a cycle of a multiprocessor where m or n lies in runs of fewer than LEAST_PIECE, and where tiles
  * are as large as they may be. Storing a factor as one run takes as long as copying JOINED_BYTES for each element. */

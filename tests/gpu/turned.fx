@@ -27,3 +27,17 @@ test widths { K=80 N=68 init: integers(-8,8) tol: exact }
 test planes { B=2 K=144 H=10 W=12 init: integers(-8,8) tol: exact }
 test planes { B=2 K=144 H=11 W=10 init: integers(-8,8) tol: exact }
 test f8_product { M=40 K=272 N=200 init: integers(-4,4) tol: exact }
+# Factors of 16 bits that are stored as the tensor lies that they are computed from, where its last extent may be copied as vectors.
+kernel kept(x: bf16[M,K], w: i8[K,N=72]) -> y: bf16[M,N] with { fuse: never } { y = x @[K] w }
+kernel not_kept(x: bf16[M,K], w: i8[K,N=70]) -> y: bf16[M,N] with { fuse: never } { y = x @[K] w }
+kernel kept_words(x: bf16[M,K], w: i4[K,N] packed(i32, N, lsb), s: f32[N]) -> y: bf16[M,N] with { fuse: never } { y = x @[K] bf16(w * s) }
+kernel kept_batch(x: bf16[B,M,K], w: f32[B,K,N=136]) -> y: bf16[B,M,N] with { fuse: never } { y = x @[K] bf16(w) }
+kernel kept_first(x: f32[K,M=136], w: bf16[K,N]) -> y: bf16[M,N] with { fuse: never } { y = bf16(x) @[K] w }
+kernel kept_phase(x: bf16[M,K], w: i8[K,N=72], s: f32[N], t: f32[K]) -> y: bf16[M,N] with { fuse: require } { y = x @[K] bf16(w * s + t) }
+test kept { M=40 K=136 init: integers(-4,4) tol: exact }
+test not_kept { M=40 K=136 init: integers(-4,4) tol: exact }
+test kept_words { M=40 K=136 N=72 init: integers(-4,4) tol: exact }
+test kept_words { M=40 K=136 N=69 init: integers(-4,4) tol: exact }
+test kept_batch { B=2 M=40 K=72 init: integers(-4,4) tol: exact }
+test kept_first { N=40 K=72 init: integers(-4,4) tol: exact }
+test kept_phase { M=40 K=136 init: integers(-4,4) }
