@@ -353,6 +353,46 @@ static struct node *norm_fold(struct algebra *a, struct node *n) {
     return NULL;
 }
 
+/* The labels that reductions and running sums below v are made along, which the term of n reads element by element:
+ * some but not all of those that n reduces. False: none are, or of several kinds. */
+static bool find_rows(const struct algebra *a, const struct node *n, const struct node *v, bool *is_met,
+    struct axis_list *rows) {
+    const bool is_scan = v->kind == N_SCAN;
+    if (is_met[v->id]) return true;
+    is_met[v->id] = true;
+    if (v->kind == N_OP || v->kind == N_CAST) {
+        for (int i = 0; i < v->n_args; i++)
+            if (!find_rows(a, n, v->args[i], is_met, rows)) return false;
+        return true;
+    }
+    if ((v->kind != N_REDUCE && !is_scan) || is_matrix_product(a->g, v)) return true;
+    const int *along = is_scan ? &v->axis : v->reduced, n_along = is_scan ? 1 : v->n_reduced;
+    if (!node_has_any(v, n->reduced, n->n_reduced)) return true; /* the same for all terms */
+    for (int i = 0; i < n_along; i++)
+        if (!set_has(n->reduced, n->n_reduced, along[i])) return false;
+    if (rows->n && !nodes_same_axes(rows->axes, rows->n, along, n_along)) return false;
+    rows->n = n_along;
+    memcpy(rows->axes, along, (size_t)n_along * sizeof *along);
+    return n_along < n->n_reduced;
+}
+
+/* A reduction of elements that are made of reductions of their rows: of each row, then of those. */
+static struct node *rows_first(struct algebra *a, struct node *n) {
+    struct axis_list rows = {0};
+    if (n->kind != N_REDUCE || n->reduction > RED_MIN || n->n_reduced < 2 || is_matrix_product(a->g, n)) return NULL;
+    bool *is_met = NEW_ARRAY(&a->g->cx->arena, bool, a->g->n_nodes + 1);
+    if (!find_rows(a, n, n->args[0], is_met, &rows) || !rows.n || !node_has_all(n->args[0], rows.axes, rows.n))
+        return NULL;
+    struct node row = *n, all = *n;
+    row.n_reduced = rows.n, all.n_reduced = 0;
+    memcpy(row.reduced, rows.axes, sizeof rows.axes);
+    for (int i = 0; i < n->n_reduced; i++)
+        if (!set_has(rows.axes, rows.n, n->reduced[i])) all.reduced[all.n_reduced++] = n->reduced[i];
+    row.name = (struct name){0};
+    all.args[0] = build_node(a->g, row);
+    return build_node(a->g, all);
+}
+
 /* ---- the table ---- */
 
 static const struct {
@@ -371,6 +411,11 @@ static const struct {
          "one rounding of the sum for one of each term: within the bound of a sum; none of integers, nor of powers of 2 away from the ends of the range",
          true, false},
         scale_out},
+    {{"rows_first", "sum_mn (x_mn * r_m) -> sum_m sum_n (x_mn * r_m)",
+         "r is made of reductions or running sums along n; a sum, product, maximum or minimum, and no matrix product",
+         "terms are added in another order: within the bound of a sum over all axes at once; none of maxima and minima",
+         true, false},
+        rows_first},
     {{"sum_through_contraction", "sum_n sum_k (x_k * w_kn) -> sum_k (x_k * sum_n w_kn)",
          "an axis is summed that only one of two factors carries, and each factor carries one; not where a 16-bit contraction on tensor cores would be left",
          "terms are added in another order: within the bound of a sum over all axes at once, while the sums of either factor stay in range",

@@ -1184,6 +1184,12 @@ static const struct {
     {"y: f32[M]", "y = sum[K](where(idx(K) == idx(K), x, 0))", "one_term", NULL},
     {"y: f32[M]", "y = sum[K](where(idx(K) == i, x, 0))", "one_term", NULL},
     {"y: f32[M]", "y = sum[K](where(idx(K) == 2, m, 0))", "one_term", NULL}, /* nothing to read at 2 */
+    {"y: f32[]", "y = sum[M,K](x / max[K](x))", "rows_first", "(sum (sum (DIV x (max x))))"},
+    {"y: f32[]", "y = max[M,K](min(x / max[M](x), m))", "rows_first", "(max (max (MIN m (DIV x (max x)))))"},
+    {"y: f32[]", "y = sum[M,K](x / max[M](x) / max[K](x))", "rows_first", NULL},         /* rows of both kinds */
+    {"y: f32[]", "y = sum[M,K](x / max[M,K](x))", "rows_first", NULL},                   /* the same for all */
+    {"y: f32[M]", "y = sum[K](min(x, max[K](x)))", "rows_first", NULL},                  /* a row already */
+    {"y: f32[]", "y = sum[M,N](relu(x @ w))", "rows_first", NULL},                       /* of a matrix product */
     {"y: f32[M,N]", "y = (exp(x) / m) @ w", "row_scale_out", "(DIV (sum (MUL w (EXP x))) m)"},
     {"y: f32[M,N]", "y = w @[K] (m * exp(x))", "row_scale_out", "(MUL m (sum (MUL w (EXP x))))"},
     {"y: f32[M,N]", "y = where(m == 0, 0, exp(x)) @ w", "row_scale_out", "(WHERE (EQ m 0) 0 (sum (MUL w (EXP x))))"},
