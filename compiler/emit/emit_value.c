@@ -355,6 +355,30 @@ static const char *leaf_at(struct values *w, struct scope *p, const struct node 
     }
 }
 
+/* The cosine of what n is the sine of, or the other way round, of floats of 32 bits; NULL: nothing needs it. */
+static const struct node *angle_partner(const struct values *w, const struct node *n) {
+    if ((!node_is_op(n, O_SIN) && !node_is_op(n, O_COS)) || n->dtype != FX_F32) return NULL;
+    for (int i = n->args[0]->id + 1; i < w->g->n_nodes; i++) {
+        const struct node *m = w->g->nodes[i];
+        if (m != n && (node_is_op(m, O_SIN) || node_is_op(m, O_COS)) && m->args[0] == n->args[0]) return m;
+    }
+    return NULL;
+}
+
+/* Both at once, as most of their work is one reduction of the angle. NULL: n is to stand by itself. */
+static const char *angle_at(struct values *w, struct scope *p, struct node *n) {
+    const struct node *partner = angle_partner(w, n);
+    for (int i = 0; partner && i < 2; i++) {
+        const int id = i ? partner->id : n->id;
+        if (p->text[id] || (p->place && p->place[id]) || (p->known && p->known[id])) return NULL;
+    }
+    if (!partner) return NULL;
+    const char *of = wide_at(w, p, n->args[0]), *both = emit_local(w->names, n->args[0]);
+    value_line(w, "const fx_angle %s = fx_angle_of(%s);%s", both, of, value_comment(w->g, n));
+    p->text[partner->id] = arena_printf(value_arena(w), "%s.%s", both, node_is_op(partner, O_SIN) ? "sin" : "cos");
+    return arena_printf(value_arena(w), "%s.%s", both, node_is_op(n, O_SIN) ? "sin" : "cos");
+}
+
 static const char *compute(struct values *w, struct scope *p, struct node *n) {
     const char *args[3], *what;
     bool narrow = n->kind == N_OP && (is_narrow(w, n) || op_info[n->op].rule == RULE_COMPARE); /* computed in `index` */
@@ -367,6 +391,8 @@ static const char *compute(struct values *w, struct scope *p, struct node *n) {
     case N_INPUT: what = load_param(w, p, n->param); break;
     case N_CAST: what = value_cast(w, n, wide_at(w, p, n->args[0])); break;
     default:
+        what = angle_at(w, p, n);
+        if (what) return what;
         for (int i = 0; i < n->n_args; i++) narrow &= is_narrow(w, n->args[i]);
         for (int i = 0; i < n->n_args; i++) args[i] = narrow ? narrow_at(w, p, n->args[i]) : wide_at(w, p, n->args[i]);
         if (w->is_pair && w->is_pair[n->id]) return arena_printf(value_arena(w), "%s, %s", args[0], args[1]);

@@ -142,3 +142,13 @@ FX_DEVICE double fx_silu_f64(double x) { return x < -800.0 ? -0.0 : x / (1.0 + e
 
 // fx_gelu_f64: x Phi(x), 0 at -inf
 FX_DEVICE double fx_gelu_f64(double x) { return x < -40.0 ? -0.0 : 0.5 * x * erfc(-x * 0.70710678118654752440); }
+
+// fx_angle, fx_angle_of: the sine and the cosine of x
+struct fx_angle {
+  float sin, cos;
+};
+FX_DEVICE fx_angle fx_angle_of(float x) {
+  fx_angle a;
+  sincosf(x, &a.sin, &a.cos);
+  return a;
+}

@@ -225,6 +225,19 @@ static void add_words_config(const struct graph *g, struct scheduled *s, int vec
         s->pointwise.word_rows, vector, s->configs[n].tile_m);
 }
 
+/* Vectors that whole short rows of fixed length are made of, where those of so many elements would leave most lanes of
+ * an unaligned row's first and last vector with nothing. */
+static int shorter_vector(const struct graph *g, const struct axis_list *cols, int vector) {
+    int64_t size = 1;
+    for (int i = 0; i < cols->n; i++) {
+        const int64_t extent = g->kernel->axes[cols->axes[i]].extent;
+        if (extent < 1 || (size *= extent) > 2 * vector) return vector;
+    }
+    int shorter = vector;
+    while (size % shorter) shorter /= 2;
+    return shorter > 1 ? shorter : vector;
+}
+
 /* Elements that a thread takes where all are few: threads on every SM then share what there is to compute. */
 static int vector_of_few(const struct graph *g, const struct scheduled *s, int vector, int threads) {
     const int narrow = vector / 4;
@@ -332,6 +345,7 @@ bool schedule_pointwise_configure(
             while (extent > 0 && extent % vector && extent % 2 == 0 && vector * narrowest > LEAST_BYTES) vector /= 2;
         }
     }
+    vector = shorter_vector(g, &s->pointwise.cols, vector);
     int n_read = 0;
     for (int i = 0; i < n_chunks; i++) { /* words are unpacked where they are used */
         int words = chunks[i].step * fx_dtype_bits(chunks[i].tensor.dtype) / 32;

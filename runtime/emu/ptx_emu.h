@@ -22,6 +22,7 @@ float fmaf(float, float, float) noexcept;
 double fma(double, double, double) noexcept;
 float ldexpf(float, int) noexcept;
 double ldexp(double, int) noexcept;
+void sincosf(float, float *, float *) noexcept;
 }
 
 // ---- CUDA's words ----
