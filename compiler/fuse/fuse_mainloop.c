@@ -161,18 +161,16 @@ static bool is_loadable(struct fuser *f, const struct node *n) {
 static const double MOST_UNFOLDED = 2147483648.0; /* bytes that what is unfolded may take, where extents say so */
 
 /* Whether a factor takes far more memory than what it is computed from: an unfolded image, an outer product. Written
- * out it might not even fit; where extents say that it does, of an image that is computed element by element, times
- * decide. */
+ * out it might not even fit; where extents say that it does, times decide about one that is computed element by
+ * element. */
 static bool is_unfolded(struct fuser *f, const struct node *n, enum fx_dtype dtype) {
     const struct graph *g = f->g;
     const int reached = fuse_walk(f);
     double read = 0;
-    bool has_window = false;
     f->mark[n->id] = reached;
     for (int i = n->id; i >= 0; i--) {
         const struct node *at = g->nodes[i];
         if (f->mark[i] != reached) continue;
-        has_window |= at->kind == N_ACCESS && at->has_fill;
         if (at->kind == N_INPUT || at->kind == N_REDUCE || at->kind == N_SCAN || node_is_stored(at))
             read += nominal_size(g, at->axes, at->n_axes);
         else
@@ -180,7 +178,7 @@ static bool is_unfolded(struct fuser *f, const struct node *n, enum fx_dtype dty
     }
     const double size = nominal_size(g, n->axes, n->n_axes);
     bool fits = node_has_fixed_extents(g, n) && size * fx_dtype_bits(dtype) / 8 <= MOST_UNFOLDED;
-    if (n->kind == N_OP && has_window && fits) return false;
+    if (n->kind == N_OP && fits) return false;
     return size > 2 * read;
 }
 
