@@ -3,6 +3,7 @@
  * In: a checked kernel, whose labels have their nominal extents. Out: its form. */
 #include "fuse/fuse.h"
 #include "partitions.h"
+#include "passes/passes.h"
 
 static fx_status make_once(
     struct cx *cx, const struct kernel *k, const struct pipeline_options *o, struct buf *dump, struct form *out) {
@@ -48,6 +49,16 @@ static bool has_parts(const struct graph *g) {
 
 static bool is_cut(const struct form *f) { return f->fused && f->fused->kernel->n_cuts; }
 
+/* What the pass `keep` is called: it runs where a form with it is faster, or `--with` asks for it. */
+#define KEEP "keep"
+
+/* What a form leaves out: what the options say, and `keep` unless it is wanted. */
+static struct pipeline_options without_keep(struct cx *cx, const struct pipeline_options *o) {
+    struct pipeline_options plain = *o;
+    if (!list_has(o->with, KEEP)) plain.skip = o->skip ? arena_printf(&cx->arena, "%s," KEEP, o->skip) : KEEP;
+    return plain;
+}
+
 /* The form without these passes, or none. True where something is wrong inside. */
 static bool make_without(struct cx *cx, const struct kernel *k, const struct pipeline_options *o, struct buf *dump,
     const char *skip, struct form *out) {
@@ -61,30 +72,38 @@ static bool make_without(struct cx *cx, const struct kernel *k, const struct pip
 }
 
 /* Prices are no better than this; of two that are about the same fewer kernels are taken. */
-static const double CLEARLY_FASTER = 0.9, ABOUT_THE_SAME = 1.005;
+static const double CLEARLY_FASTER = 0.9, FASTER = 0.95, ABOUT_THE_SAME = 1.005;
 
 /* Reductions by runs are made for epilogues, which not every engine has. Where a kernel is free to be several, it is
  * taken without them if that is clearly faster, or fewer and about as fast. Likewise without slices of f32, whose whole
  * may have its factors stored in parts, and without scaled factors, which one engine alone takes as they were written,
- * if that is faster. */
+ * if that is faster; and with values that `keep` stores, if that is faster. */
 static fx_status make_free(
     struct cx *cx, const struct kernel *k, const struct pipeline_options *o, struct buf *dump, struct form *out) {
     struct form form = {0}, whole = {0};
-    fx_status status = make_once(cx, k, o, dump, &form);
+    const struct pipeline_options plain = without_keep(cx, o);
+    const char *also = "," KEEP;
+    fx_status status = make_once(cx, k, &plain, dump, &form);
     const bool is_free =
         !status && k->fuse == FUSE_PREFER && !k->kernels && !o->skip && !o->stop_after && !o->dump_after;
+    if (is_free && plain.skip && pass_keep(form.lowered) != form.lowered) {
+        if (make_without(cx, k, o, dump, NULL, &whole)) return FX_ERR_INTERNAL;
+        if (whole.chosen && whole.chosen->seconds <= FASTER * form.chosen->seconds) form = whole, also = "";
+    }
+    if (!plain.skip) also = "";
     if (is_free && launches_each_time(form.chosen) > 1 && has_runs(form.fused)) {
-        if (make_without(cx, k, o, dump, "share,partial", &whole)) return FX_ERR_INTERNAL;
+        if (make_without(cx, k, o, dump, arena_printf(&cx->arena, "share,partial%s", also), &whole))
+            return FX_ERR_INTERNAL;
         bool is_fewer = whole.chosen && launches_each_time(whole.chosen) < launches_each_time(form.chosen);
         const double most = form.chosen->seconds * (is_fewer ? ABOUT_THE_SAME : CLEARLY_FASTER);
         if (whole.chosen && whole.chosen->seconds <= most) form = whole;
     }
     if (is_free && is_cut(&form) && has_parts(form.lowered)) {
-        if (make_without(cx, k, o, dump, "split_k", &whole)) return FX_ERR_INTERNAL;
+        if (make_without(cx, k, o, dump, arena_printf(&cx->arena, "split_k%s", also), &whole)) return FX_ERR_INTERNAL;
         if (whole.chosen && whole.chosen->seconds < form.chosen->seconds) form = whole;
     }
     if (is_free && has_scales(form.fused)) {
-        if (make_without(cx, k, o, dump, "scales", &whole)) return FX_ERR_INTERNAL;
+        if (make_without(cx, k, o, dump, arena_printf(&cx->arena, "scales%s", also), &whole)) return FX_ERR_INTERNAL;
         if (whole.chosen && whole.chosen->seconds < form.chosen->seconds) form = whole;
     }
     *out = form;

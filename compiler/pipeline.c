@@ -16,6 +16,10 @@ static const struct pass passes[] = {
     {"pad_k", pass_pad_k, false, true, "after unflatten, and before split_k, which may cut the padded k", NULL},
     {"split_k", pass_split_k, false, false,
         "after unflatten, and before access, which brings the slices to where the factors lie", NULL},
+    {"keep", pass_keep, false, false,
+        "before access, which takes what is read at other elements to the product below, and before algebra, which "
+        "rewrites sums of what is stored",
+        NULL},
     {"sources", pass_sources, false, false,
         "before unroll, which takes filters apart, and before access, which would compute what windows read at every "
         "position", NULL},
@@ -68,7 +72,8 @@ bool pipeline_has_pass(const char *name) {
 const char *pipeline_rule_name(int i) { return algebra_rule(i) ? algebra_rule(i)->name : NULL; }
 
 bool pipeline_has_rule(const char *name) {
-    if (strcmp(name, "fuse.split") == 0 || strcmp(name, "fuse.halves") == 0) return true;
+    if (strcmp(name, "fuse.split") == 0 || strcmp(name, "fuse.halves") == 0 || strcmp(name, "keep") == 0)
+        return true;
     for (int i = 0; algebra_rule(i); i++)
         if (strncmp(name, "algebra.", 8) == 0 && strcmp(algebra_rule(i)->name, name + 8) == 0) return true;
     return false;

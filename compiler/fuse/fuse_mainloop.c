@@ -259,8 +259,9 @@ void fuse_place_factor(struct fuser *f, struct product *x, int s) {
     struct node *n = x->factor[s];
     x->buffer[s] = x->is_split ? fuse_need_split(f, x, s) : -1;
     if (x->is_split) return;
-    if (node_is_stored(n)) {
-        x->buffer[s] = fuse_need_stored(f, n, by_maps);
+    struct node *stored = stored_as_named(f->g, n);
+    if (stored && (stored == n || stored->to == x->dtype[s])) {
+        x->buffer[s] = fuse_need_stored(f, stored, by_maps);
         return;
     }
     if (f->splits && fuse_is_turned(f->g, x, s)) {

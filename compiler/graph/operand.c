@@ -208,6 +208,30 @@ bool tensor_of_slices(const struct graph *g, const struct node *sum, const struc
     return tensor_of_part(g, n, own, t);
 }
 
+struct node *stored_as_named(const struct graph *g, struct node *n) {
+    if (node_is_stored(n)) return n;
+    if (n->kind != N_ACCESS || n->has_fill || !node_is_stored(n->args[0])) return NULL;
+    if (n->n_axes != n->args[0]->n_axes) return NULL; /* two labels of one name: a diagonal */
+    for (int i = 0; i < n->n_at; i++) {
+        const struct node *at = n->args[1 + i];
+        if (at->kind != N_INDEX) return NULL;
+        const int64_t own = g->kernel->axes[at->axis].extent, of = g->kernel->axes[n->at[i]].extent;
+        if ((own < 0 || own != of) && !is_equated(g, at->axis, n->at[i]) && !is_equated(g, n->at[i], at->axis))
+            return NULL;
+    }
+    return n->args[0];
+}
+
+void name_as_read(const struct node *n, struct tensor *t) {
+    if (n->kind != N_ACCESS) return;
+    for (int i = 0; i < t->n_axes; i++)
+        for (int j = 0; j < n->n_at; j++)
+            if (n->at[j] == t->axes[i]) {
+                t->axes[i] = n->args[1 + j]->axis;
+                break;
+            }
+}
+
 void add_view(const struct graph *g, struct tensor *t) {
     struct view *v = NEW(&g->cx->arena, struct view);
     struct poly size, next;

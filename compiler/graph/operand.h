@@ -48,6 +48,10 @@ bool tensor_of_factor(const struct graph *g, const struct node *n, struct tensor
  * of one label: t->view->cut. */
 bool tensor_of_slices(const struct graph *g, const struct node *sum, const struct node *n, const struct node *other,
     struct tensor *t);
+/* What factor n takes from where it is stored under other names of its labels, or as it is; NULL: n is no such. */
+struct node *stored_as_named(const struct graph *g, struct node *n);
+/* Gives labels of t, where what factor n takes is stored, the names they have in n. */
+void name_as_read(const struct node *n, struct tensor *t);
 /* Gives t, row-major over its axes, its strides. */
 void add_view(const struct graph *g, struct tensor *t);
 /* Whether steps along axis are of one element, of a strided tensor if any are: along its last label, which it takes a

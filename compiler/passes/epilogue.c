@@ -14,7 +14,10 @@ struct epilogue epilogue_open(const struct graph *g) {
         NEW_ARRAY(a, bool, g->n_nodes + 1), NEW_ARRAY(a, bool, g->n_nodes + 1)};
 }
 
-static bool is_pointwise(const struct node *n) { return n->kind == N_OP || n->kind == N_CAST || n->kind == N_SHARE; }
+/* What reads a stored value reads memory, once the product's kernel is over. */
+static bool is_pointwise(const struct node *n) {
+    return n->kind == N_OP || (n->kind == N_CAST && !node_is_stored(n)) || n->kind == N_SHARE;
+}
 
 void epilogue_at(struct epilogue *e, const struct node *c) {
     for (int i = 0; i < e->g->n_nodes; i++) {

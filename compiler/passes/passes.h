@@ -41,6 +41,10 @@ struct graph *pass_unroll(const struct graph *g);
  * %4 = sum[J] %3   ->   %5 = sum[J] %3[C: 0]; %6 = sum[J] %3[C: 1]; %4 = where C == 0, %5, %6 */
 struct graph *pass_narrow(const struct graph *g);
 
+/* Values made of a matrix product that are needed whole in several places, stored.
+ * %4 = sum[K] %3; %5 = bf16 %4; %6 = sum[M] %5; %7 = %5 * %1   ->   %5 = bf16 %4 stored M,N; .. */
+struct graph *pass_keep(const struct graph *g);
+
 /* Windows of what is computed, stored before they are read.
  * %3 = exp %0; %4 = %3[T: T + U]; %5 = %4 * %1; %6 = sum[C,U] %5   ->   %3 = exp %0; %7 = f16 %3 stored T,C;
  * %4 = %7[T: T + U]; .. */

