@@ -476,6 +476,19 @@ void emit_gemm_segments(struct buf *out, const struct unit *u, const struct sche
     }
 }
 
+/* What the engine adds up of a pair, where that is no product. */
+static void emit_term(struct operand_place *b, const struct node *sum) {
+    struct values w = values_open(b->out, b->c, b->l, emit_names(b->c, b->l), NULL, NULL);
+    const struct segment *e = &b->shape->segments[0];
+    buf_line(b->out, "  struct term {  // of a pair of A and B");
+    value_open_function(&w, "    static FX_DEVICE float add(float sum, float a, float b)");
+    struct scope *p = scope_open(&w, NULL);
+    p->text[e->a.value->id] = "a", p->text[e->b[0].value->id] = "b";
+    value_line(&w, "return sum + %s;", value_at(&w, p, sum->args[0]));
+    value_close_function(&w);
+    buf_line(b->out, "  };");
+}
+
 void emit_gemm_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l) {
     const struct gemm_shape *s = &l->kernel->gemm;
     struct operand_place b = place_of(out, u, c, l, s);
@@ -491,6 +504,7 @@ void emit_gemm_problem(struct buf *out, const struct unit *u, const struct sched
     buf_line(out, "  FX_DEVICE int m() const { return %s; }", as_int(&b, &s->m, l->axis_names));
     buf_line(out, "  FX_DEVICE int n() const { return %s; }", as_int(&b, &s->n, l->axis_names));
     emit_gemm_segments(out, u, c, l, s, 0, true);
+    if (s->pairing) emit_term(&b, s->pairing);
     if (stores_boxes(l->kernel)) emit_all_stored(&b);
     buf_line(out, "  template <class MAINLOOP> FX_DEVICE void accumulate(MAINLOOP &mainloop) const {");
     for (int i = 0; i < s->n_segments; i++) {

@@ -266,7 +266,7 @@ static void fill_partition(struct fuser *f, const struct partition *like) {
 
 struct proposer { /* to propose a partition */
     const char *name;
-    bool epilogues, rows, loaders, chains, anew, inner, few, splits, halves, keeps; /* as in struct fuser */
+    bool epilogues, rows, loaders, chains, anew, inner, few, splits, halves, keeps, pairs; /* as in struct fuser */
     const bool *early;                                                              /* likewise */
 };
 
@@ -276,6 +276,7 @@ struct thread_loops {
 };
 
 static const char *name_stored(struct proposer w) {
+    if (w.pairs) return "rows pairs stored";
     if (w.halves) return w.rows ? "rows halves stored" : "halves stored";
     if (w.splits) return w.rows ? "rows split stored" : "split stored";
     return w.early && w.inner ? "rows early inner stored"
@@ -301,13 +302,14 @@ static struct thread_loops propose(const struct graph *g, struct graph *out, str
         .splits = w.splits,
         .halves = w.halves,
         .keeps = w.keeps,
+        .pairs = w.pairs,
         .early = w.early,
         .constants = graph_constants(g)};
     const struct partition like = {.name = w.name,
         .has_rows = w.rows,
         .is_separate = !w.epilogues,
         .wanted = w.halves && list_has(g->with, FUSE_HALVES) ? 2 : w.splits && list_has(g->with, FUSE_SPLIT),
-        .is_optional = w.chains || w.splits || w.keeps || ((w.inner || w.early) && w.epilogues)};
+        .is_optional = w.chains || w.splits || w.keeps || w.pairs || ((w.inner || w.early) && w.epilogues)};
     f.no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1);
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
@@ -340,6 +342,13 @@ static bool has_loops(const struct graph *g) {
     for (int i = 0; i < g->n_nodes; i++)
         if ((g->nodes[i]->kind == N_REDUCE || g->nodes[i]->kind == N_SCAN) && !is_matrix_product(g, g->nodes[i]))
             return true;
+    return false;
+}
+
+static bool has_pairings(const struct graph *g) {
+    struct contraction c;
+    for (int i = 0; i < g->n_nodes; i++)
+        if (as_pairing(g, g->nodes[i], &c)) return true;
     return false;
 }
 
@@ -382,6 +391,9 @@ struct graph *pass_fuse(const struct graph *g) {
             propose(g, out, early);
         }
         propose(g, out, (struct proposer){.name = "rows separate", .rows = true, .inner = loops.has_inner});
+        struct proposer pairs = {.name = "rows pairs", .epilogues = true, .rows = true, .loaders = true, .pairs = true};
+        pairs.inner = loops.has_inner;
+        if (has_pairings(g)) propose(g, out, pairs);
         rows.name = "rows split", rows.splits = true;
         if (splits) propose(g, out, rows);
         rows.name = "rows halves", rows.halves = true;

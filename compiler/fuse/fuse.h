@@ -14,6 +14,7 @@ struct fuser {
     bool joins;      /* whether a mainloop may add up several contractions */
     bool splits;     /* whether contractions of f32 may read their factors in parts, those of tf32 turned */
     bool halves;     /* whether these parts are two f16 where they may be */
+    bool pairs;      /* whether mainloops add up other functions of pairs than products */
     bool keeps;      /* whether computed factors that are constants are stored, once for all launches */
     const bool *constants; /* by node */
     bool chains;     /* whether contractions become a chain where they fit one */

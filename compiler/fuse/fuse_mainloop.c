@@ -8,6 +8,7 @@
 
 bool fuse_is_for_mainloop(const struct fuser *f, const struct node *n) {
     struct contraction c;
+    if (f->pairs && as_pairing(f->g, n, &c)) return true;
     return f->rows ? is_matrix_product(f->g, n) : as_mainloop(n, &c);
 }
 
@@ -292,9 +293,11 @@ void fuse_place_factor(struct fuser *f, struct product *x, int s) {
 
 struct product fuse_product(const struct graph *g, struct node *sum) {
     struct contraction c;
-    as_contraction(sum, &c);
-    struct product x = {.sum = sum, .factor = {c.a, c.b}, .buffer = {-1, -1}};
-    operand_dtypes(g, sum, x.factor, x.dtype);
+    const bool is_pairing = as_pairing(g, sum, &c);
+    if (!is_pairing) as_contraction(sum, &c);
+    struct product x = {.sum = sum, .factor = {c.a, c.b}, .buffer = {-1, -1}, .is_pairing = is_pairing};
+    x.dtype[0] = x.dtype[1] = FX_F32;
+    if (!is_pairing) operand_dtypes(g, sum, x.factor, x.dtype);
     for (int s = 0; s < 2; s++)
         x.is_rounded[s] = is_small_float(x.dtype[s]) && !holds_all(x.dtype[s], stored_dtype(g, x.factor[s]));
     return x;
@@ -397,6 +400,7 @@ bool fuse_join_sum(struct fuser *f, struct group *h, struct group *x) {
         if (first->id < second->id ? fuse_is_above(f, second, first) : fuse_is_above(f, first, second)) return false;
     }
     if (h->sums[0].sum->may_scale || x->sums[0].sum->may_scale) return false; /* each has scales of its own */
+    if (h->sums[0].is_pairing || x->sums[0].is_pairing) return false; /* each has a function of its own */
     struct product joined = x->sums[0], last = h->sums[h->n_sums - 1];
     if (!has_same_sides(&h->sums[0], &joined) || !has_same_engine(&h->sums[0], &joined)) return false;
     h->sums[h->n_sums++] = joined;

@@ -251,7 +251,7 @@ static bool has_row_places(const struct fuser *f, const struct node *value) {
 static bool has_runs(const struct graph *g, const struct node *c, const struct node *n) {
     struct contraction of;
     struct partial_of x;
-    if (!as_contraction(c, &of) || !as_partial(g, n, &x)) return false;
+    if (!as_tiles(g, c, &of) || !as_partial(g, n, &x)) return false;
     for (int i = 0; i < x.n; i++) {
         const struct node *own = node_has_axis(of.a, x.label[i]) ? of.a : of.b, *other = own == of.a ? of.b : of.a;
         if (!node_has_axis(own, x.label[i])) return false;

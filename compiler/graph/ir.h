@@ -102,6 +102,7 @@ struct product {           /* a contraction that a mainloop adds up */
     int buffer[2];          /* the buffer that holds a factor; -1: read where it lies, or computed as it is loaded */
     enum fx_dtype dtype[2]; /* in which each is multiplied: one, but for 8-bit integers */
     bool is_rounded[2];     /* which has more digits than that: the other, stored so, licenses the rounding */
+    bool is_pairing; /* another function of the two is added up (as_pairing): both are f32 */
     bool is_split; /* of f32: both are stored in parts, whose products are added up */
     bool is_halved; /* likewise: as two f16 */
 };
@@ -194,6 +195,15 @@ bool as_mainloop(const struct node *n, struct contraction *out);
 /* Such a contraction whose factors both have labels of their own of more than one element: what an engine gains by
  * reading a factor once for many results. */
 bool is_matrix_product(const struct graph *g, const struct node *n);
+/* Whether a has a label of more than one element that sum n has, and b lacks. */
+bool has_own_axis(const struct graph *g, const struct node *n, const struct node *a, const struct node *b);
+/* pairing.c: true if n is a sum of another function of two values of f32 that both carry every summed axis and each have
+ * labels of their own, as distances are; then the two. How many operations the function takes; 1 of a product. */
+bool as_pairing(const struct graph *g, const struct node *n, struct contraction *out);
+double pairing_operations(const struct graph *g, const struct node *n);
+/* True if n is a matrix product or, where the kernel does not say how many GPU kernels it wants, such a sum: what a
+ * mainloop may add up tile by tile; then its two values. */
+bool as_tiles(const struct graph *g, const struct node *n, struct contraction *out);
 /* Whether product n may be added up from products of parts of f32, which the kernel leaves open; FUSE_SPLIT: what
  * `--skip` and `--with` call storing them. */
 #define FUSE_SPLIT "fuse.split"

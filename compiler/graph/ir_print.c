@@ -135,7 +135,7 @@ static void print_partition(struct buf *out, const struct graph *g, const struct
             buf_printf(out, "%s contraction %%%d =", x ? "," : ":", sum->sum->id);
             for (int s = 0; s < 2; s++) {
                 if (s) {
-                    buf_puts(out, " @");
+                    buf_puts(out, sum->is_pairing ? ", pairs @" : " @");
                     print_axes(out, g, sum->sum->reduced, sum->sum->n_reduced);
                 }
                 if (sum->buffer[s] >= 0) buf_printf(out, " buffer %d", sum->buffer[s]);

@@ -72,7 +72,7 @@ bool as_mainloop(const struct node *n, struct contraction *out) {
 }
 
 /* Whether a has a label that neither b nor the sum has. */
-static bool has_own_axis(const struct graph *g, const struct node *n, const struct node *a, const struct node *b) {
+bool has_own_axis(const struct graph *g, const struct node *n, const struct node *a, const struct node *b) {
     for (int i = 0; i < a->n_axes; i++)
         if (node_has_axis(n, a->axes[i]) && !node_has_axis(b, a->axes[i]) && g->kernel->axes[a->axes[i]].extent != 1)
             return true;

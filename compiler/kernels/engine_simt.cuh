@@ -111,9 +111,15 @@ struct fx_simt_operand {
   }
 };
 
+// fx_simt_product: what fx_simt adds up where nothing else is said
+struct fx_simt_product {
+  template <class T> static FX_DEVICE T add(T sum, T a, T b) { return fx_multiply_add(a, b, sum); }
+};
+
 // fx_simt: a BM x BN tile by WARPS_M x WARPS_N warps of 4 x 8 lanes, k-blocks of BK, STAGES of them in shared memory
+// TERM: add(sum, a, b) adds what a and b give, nothing where both are 0.
 // Shared memory for S sums: max(STAGES * (BM * sizeof(T) + 16 + S * (BN * sizeof(T) + 16)) * BK, BM * S * BN * sizeof(T)) bytes.
-template <class T, int BM_, int BN_, int BK_, int WARPS_M, int WARPS_N, int STAGES_>
+template <class T, int BM_, int BN_, int BK_, int WARPS_M, int WARPS_N, int STAGES_, class TERM = fx_simt_product>
 struct fx_simt {
   typedef T element_a, element_b, sum;                                 // of the operands, of an accumulator
   static constexpr int BM = BM_, BN = BN_, BK = BK_, STAGES = STAGES_;
@@ -146,7 +152,7 @@ struct fx_simt {
 #pragma unroll
       for (int s = 0; s < TN; ++s) {
         const int j = i % 2 ? TN - 1 - s : s;
-        acc[i * TN + j] = fx_multiply_add(a[i], b[j], acc[i * TN + j]);
+        acc[i * TN + j] = TERM::add(acc[i * TN + j], a[i], b[j]);
       }
   }
 

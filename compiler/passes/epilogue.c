@@ -59,7 +59,7 @@ bool epilogue_reduces(
     *n_labels = 0;
     if (n->kind != N_REDUCE || n->reduction > RED_MIN || is_matrix_product(e->g, n)) return false;
     const struct node *f = n->args[0];
-    if (!e->is_element[f->id] || e->is_late[f->id] || c->n_axes + 2 > MAX_AXES || !as_contraction(c, &x)) return false;
+    if (!e->is_element[f->id] || e->is_late[f->id] || c->n_axes + 2 > MAX_AXES || !as_tiles(e->g, c, &x)) return false;
     if (!split_side(e->g, c, x.a, x.b, n, labels, n_labels) || !split_side(e->g, c, x.b, x.a, n, labels, n_labels))
         return false;
     if (*n_labels == 2 && labels[0] > labels[1]) {
@@ -205,9 +205,10 @@ bool epilogue_follows(const struct epilogue *e, const struct node *c, struct lat
 
 /* The last product that f is an element of, seen from which nothing else that it reads comes later. */
 struct node *epilogue_host(struct epilogue *e, const struct node *f) {
+    struct contraction x;
     for (int i = f->id; i >= 0; i--) {
         struct node *c = e->g->nodes[i];
-        if (!is_matrix_product(e->g, c) || !nodes_same_axes(c->axes, c->n_axes, f->axes, f->n_axes)) continue;
+        if (!as_tiles(e->g, c, &x) || !nodes_same_axes(c->axes, c->n_axes, f->axes, f->n_axes)) continue;
         epilogue_at(e, c);
         if (e->is_element[f->id]) return c;
     }

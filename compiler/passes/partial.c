@@ -330,11 +330,12 @@ static bool shares_otherwise(const struct splitter *s, const struct node *c, int
 static void find_late(struct splitter *s) {
     const struct graph *g = s->g;
     int *along = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
+    struct contraction x;
     for (int i = 0; i < g->n_nodes; i++) along[i] = -1;
     for (int i = 0; i < g->n_nodes; i++) {
         const struct node *c = g->nodes[i];
         struct late *late = NEW_ARRAY(&g->cx->arena, struct late, g->n_nodes + 1);
-        bool is_free = is_matrix_product(g, c) && s->e.readers[i];
+        bool is_free = as_tiles(g, c, &x) && s->e.readers[i];
         int label = -1;
         if (is_free) epilogue_at(&s->e, c);
         if (!is_free || !epilogue_follows(&s->e, c, late)) continue;

@@ -66,6 +66,7 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
     const struct node *sum = s->group->contraction;
     struct node **shared;
     if (shape->is_split) return *why_not = schedule_no_parts, false;
+    if (shape->pairing) return *why_not = "it multiplies, and another function is added up", false;
     if (shape->a_dtype != FX_F32 || shape->b_dtype != FX_F32 || sum->dtype != FX_F32)
         return *why_not = "it multiplies f32", false;
     if (sum->may_tf32) return *why_not = "it multiplies f32 in full, and `precision: tf32` stands", false;

@@ -53,6 +53,7 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
     bool is_scaled;      /* all operands are f8 tensors with scales, which are applied to products of blocks of k where
                             tensor maps bring the tensors; a_dtype and b_dtype are those of the scaled factors */
     bool is_whole;       /* tensor maps copy f32 as it is, to be split; else rounded to tf32 */
+    const struct node *pairing; /* the sum, if it is of another function than the product of A and B; else NULL */
     bool makes;          /* one operand is a made operand: driver_wgmma_made.cuh */
 };
 

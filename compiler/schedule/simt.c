@@ -64,6 +64,7 @@ bool schedule_simt_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!gemm_shape(g, p, s, why_not)) return false;
     if (s->gemm.is_split) return *why_not = schedule_no_parts, false;
+    if (s->gemm.pairing && s->block) return *why_not = "a function of pairs is added up by a launch of its own", false;
     const struct simt_kind *kind = product_kind(s->gemm.a_dtype, s->gemm.b_dtype);
     if (!kind)
         return *why_not = arena_printf(&g->cx->arena,
@@ -75,7 +76,7 @@ bool schedule_simt_configure(
     const struct skinny skinny = {
         .element = kind->ctype, .size = size, .sum = kind->dtype, .vector = vector};
     for (int aligned = 1; aligned >= 0; aligned--) {
-        skinny_add(g, p, s, &skinny, aligned);
+        if (!s->gemm.pairing) skinny_add(g, p, s, &skinny, aligned);
         for (int i = 0, before = s->n_configs; i < N_TILES; i++) {
             const struct simt_tile *e = &tiles[i];
             int threads = e->warps_m * e->warps_n * 32,
@@ -105,7 +106,7 @@ bool schedule_simt_configure(
                                                                                             : blocks,
                 .smem_bytes = smem,
                 .vector = vector,
-                .rate = e->rate * kind->rate * (aligned ? 1 : 0.9)};
+                .rate = e->rate * kind->rate * (aligned ? 1 : 0.9) / pairing_operations(g, s->group->contraction)};
             c->suffix = arena_printf(&g->cx->arena, "%dx%d%s", e->bm, e->bn, aligned ? "" : "_any");
             c->engine = arena_printf(&g->cx->arena, "fx_simt<%s, %d, %d, %d, %d, %d, %d>", kind->ctype, e->bm, e->bn,
                 e->bk, e->warps_m, e->warps_n, e->stages);

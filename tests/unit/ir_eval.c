@@ -260,6 +260,28 @@ static struct ir_value *made(struct evaluator *ev, const struct node *factor, en
     return out;
 }
 
+/* v, of a function of two factors. */
+static struct ir_value paired(struct evaluator *ev, const struct node *v, const struct node *const *factors,
+    struct ir_value *const *elements) {
+    struct ir_value x[MAX_ARGS] = {0};
+    for (int s = 0; s < 2; s++)
+        if (v == factors[s]) return element(ev, v, elements[s]);
+    if (v->kind == N_CONST) return of_num(v->num);
+    for (int i = 0; i < v->n_args; i++) x[i] = paired(ev, v->args[i], factors, elements);
+    return operate(v->op, v->dtype, x);
+}
+
+static struct ir_value sum_of_pairs(struct evaluator *ev, const struct node *n, const struct node *const *factors,
+    struct ir_value *const *elements) {
+    const int64_t size = size_of(ev->extents, n->reduced, n->n_reduced);
+    struct ir_value total = of_num(0);
+    for (int64_t i = 0; i < size; i++) {
+        move(ev, n->reduced, n->n_reduced, i);
+        total = join(RED_SUM, n->dtype, total, paired(ev, n->args[0], factors, elements));
+    }
+    return total;
+}
+
 /* A contraction of ev->r, its factors as its mainloop loads them: from memory, or computed, the last one's of a chain
  * out of the others; both in one dtype, or as 8-bit integers. */
 static struct ir_value *contraction(struct evaluator *ev, const struct product *x) {
@@ -267,7 +289,8 @@ static struct ir_value *contraction(struct evaluator *ev, const struct product *
     struct contraction c;
     struct ir_value *elements[2];
     const struct node *factors[2] = {x->factor[0], x->factor[1]};
-    if (!as_contraction(n, &c)) return refuse(ev, n, "is no contraction");
+    if (x->is_pairing && !as_pairing(ev->g, n, &c)) return refuse(ev, n, "is another function than its mainloop adds up");
+    if (!x->is_pairing && !as_contraction(n, &c)) return refuse(ev, n, "is no contraction");
     if (!((c.a == factors[0] && c.b == factors[1]) || (c.a == factors[1] && c.b == factors[0])))
         return refuse(ev, n, "has other factors");
     for (int s = 0; s < 2; s++) {
@@ -287,7 +310,7 @@ static struct ir_value *contraction(struct evaluator *ev, const struct product *
     struct ir_value *out = NEW_ARRAY(ev->arena, struct ir_value, size + 1);
     for (int64_t i = 0; i < size; i++) {
         move(ev, n->axes, n->n_axes, i);
-        out[i] = reduced(ev, n, factors, elements, 2);
+        out[i] = x->is_pairing ? sum_of_pairs(ev, n, factors, elements) : reduced(ev, n, factors, elements, 2);
     }
     return out;
 }
