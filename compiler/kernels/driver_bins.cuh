@@ -4,9 +4,9 @@
    A block has a set of sums for each TEAM of its warps, TILE bins of COLS columns, in shared memory; a team takes a part of the block's elements. A column of a set
    belongs to one lane, so no two lanes meet. ALONG: lanes stand along the elements, and each has a column of its own, which are combined when all are added.
    Otherwise lanes stand along the columns, V each, 32 apart, and all see the same key; warps of a team share a set, and each has the bins whose number modulo TEAM
-   is its own: it lists the elements of those as it reads keys, and takes them 32 at a time. PROBLEM::ADDS_WORDS: all sums are of integers of 32 bits, whose
+   is its own: the team reads keys together, a warp a part, and lists those of the tile in order; each warp then lists the elements of its own bins, and takes them 32 at a time. PROBLEM::ADDS_WORDS: all sums are of integers of 32 bits, whose
    order does not matter: all warps of a block add to one set.
-   UNROLL elements, or 32 times as many, are read at a time; keys one round ahead, as they say which elements are read, of a list 256 at once.
+   UNROLL elements, or 32 times as many, are read at a time; keys one round ahead, as they say which elements are read.
    PROBLEM: sums, what is added up; key(batch, n), the bin or -1; take(a, batch, n, col), what an element adds; identity, combine, store; parts() of the elements;
    workspace(), for each part a plane of every word of all sums. IS_WHOLE: there is one part, whose sums fx_bins stores. Grid: any; a round is a block for each part, tile and batch, of fx_bins_finish one for 32 sums. */
 
@@ -30,9 +30,13 @@ struct fx_bins_place {
     n_bins = p.bins() - first_bin < TILE ? p.bins() - first_bin : (index)TILE;
     n_cols = p.cols() - first_col < COLS ? p.cols() - first_col : (index)COLS;
   }
-  // elements of a team: whole groups of 32
+  // elements of a team: whole groups of 32, and fewer at the end
+  FX_DEVICE long long share(const PROBLEM &p) const {
+    const long long all = (long long)p.parts() * SHARES * 32;
+    return (p.depth() + (all - 1)) / all * 32;
+  }
   FX_DEVICE void range(const PROBLEM &p, int team, index &begin, index &end) const {
-    const long long depth = p.depth(), all = (long long)p.parts() * SHARES * 32, size = (depth + (all - 1)) / all * 32, at = (long long)(part * SHARES + team) * size;
+    const long long depth = p.depth(), size = share(p), at = (long long)(part * SHARES + team) * size;
     begin = (index)(at < depth ? at : depth);
     end = (index)(at + size < depth ? at + size : depth);
   }
@@ -123,58 +127,78 @@ FX_DEVICE void fx_bins_across(const PROBLEM &p, const PLACE &at, unsigned *set, 
   }
 }
 
-// fx_bins_list: elements that a warp has read the keys of and not taken yet; 32 at most before the next 32 keys are read
+// fx_bins_list: elements that a warp has found and not taken yet; 32 at most before the next 32 are looked at
 template <class INDEX>
 struct fx_bins_list {
   INDEX place[64];  // a ring
   int bin[64];
 };
 
-// fx_bins_listed: lanes along the columns, a set for TEAM warps
+// fx_bins_sift: of the keys that a team reads in a round, those of the tile, in order: a bin, and behind it in 16 bits which of them it is
+template <int TEAM>
+struct fx_bins_sift {
+  static constexpr int KEYS = 4, ROUND = TEAM * KEYS * 32;  // keys of a lane, and of all
+  unsigned found[ROUND];
+  int counts[TEAM];
+};
+
+// fx_bins_listed: lanes along the columns, a set for TEAM warps; each of them reads a part of the keys, and finds its own bins among those of the tile
 template <int TEAM, int V, int UNROLL, int SLOTS, class PROBLEM, class PLACE>
-FX_DEVICE void fx_bins_listed(const PROBLEM &p, const PLACE &at, unsigned *set, fx_bins_list<typename PROBLEM::index> &list, typename PROBLEM::index begin, typename PROBLEM::index end) {
+FX_DEVICE void fx_bins_listed(const PROBLEM &p, const PLACE &at, unsigned *set, fx_bins_list<typename PROBLEM::index> &list, fx_bins_sift<TEAM> &sift, typename PROBLEM::index begin, typename PROBLEM::index end, int rounds) {
   typedef typename PROBLEM::index index;
-  constexpr int KEYS = 8;  // under way at once
-  const int lane = threadIdx.x % 32, member = threadIdx.x / 32 % TEAM;
-  int first = 0, count = 0;
-#pragma unroll 1
-  for (index at_keys = begin; at_keys < end; at_keys += KEYS * 32) {
-    int bins[KEYS];  // of this warp, or -1
-    bool is_any = at_keys + KEYS * 32 >= end;
+  constexpr int KEYS = fx_bins_sift<TEAM>::KEYS, ROUND = fx_bins_sift<TEAM>::ROUND;
+  const int lane = threadIdx.x % 32, member = threadIdx.x / 32 % TEAM, own = member * (KEYS * 32) + lane;
+  const unsigned before = (1u << lane) - 1;
+  int first = 0, count = 0, next[KEYS];
 #pragma unroll
-    for (int k = 0; k < KEYS; ++k) bins[k] = at.bin(p, at_keys + (k * 32 + lane), end);
+  for (int k = 0; k < KEYS; ++k) next[k] = at.bin(p, begin + (own + k * 32), end);
+#pragma unroll 1
+  for (int r = 0; r < rounds; ++r) {
+    const index at_keys = begin + (index)r * ROUND;
+    int bins[KEYS], n_own = 0, n_before = 0, n_found = 0;
+#pragma unroll
+    for (int k = 0; k < KEYS; ++k) bins[k] = next[k], n_own += fx_count_bits(fx_ballot(bins[k] >= 0));
+#pragma unroll
+    for (int k = 0; k < KEYS; ++k) next[k] = at.bin(p, at_keys + (ROUND + own + k * 32), end);
+    if (lane == 0) sift.counts[member] = n_own;
+    fx_barrier();  // what each warp found is known; nobody reads what the last round found
+#pragma unroll
+    for (int w = 0; w < TEAM; ++w) {
+      const int n = sift.counts[w];
+      n_before += w < member ? n : 0, n_found += n;
+    }
 #pragma unroll
     for (int k = 0; k < KEYS; ++k) {
-      if (bins[k] >= 0 && bins[k] % TEAM != member) bins[k] = -1;
-      is_any |= bins[k] >= 0;
+      const unsigned mask = fx_ballot(bins[k] >= 0);
+      if (bins[k] >= 0) sift.found[n_before + fx_count_bits(mask & before)] = (unsigned)bins[k] << 16 | (unsigned)(own + k * 32);
+      n_before += fx_count_bits(mask);
     }
-    if (fx_ballot(is_any) == 0) continue;
+    fx_barrier();  // what was found stands in order
+    const bool is_last = r + 1 == rounds;
 #pragma unroll 1
-    for (index n = at_keys; n < end && n < at_keys + KEYS * 32; n += 32) {
-      const int bin = bins[0];
-#pragma unroll
-      for (int k = 1; k < KEYS; ++k) bins[k - 1] = bins[k];
-      const unsigned mask = fx_ballot(bin >= 0);
-      const bool is_last = n + 32 >= end;
-      if (mask == 0 && !is_last) continue;
-      if (bin >= 0) {
-        const int i = (first + count + fx_count_bits(mask & ((1u << lane) - 1))) % 64;
-        list.place[i] = n + lane;
-        list.bin[i] = bin;
+    for (int i = 0; i < n_found || (is_last && i == 0); i += 32) {
+      const unsigned word = i + lane < n_found ? sift.found[i + lane] : 0;
+      const bool is_own = i + lane < n_found && (word >> 16) % TEAM == (unsigned)member, is_end = is_last && i + 32 >= n_found;
+      const unsigned mask = fx_ballot(is_own);
+      if (mask == 0 && !is_end) continue;
+      if (is_own) {
+        const int to = (first + count + fx_count_bits(mask & before)) % 64;
+        list.place[to] = at_keys + (index)(word & 0xffffu);
+        list.bin[to] = (int)(word >> 16);
       }
       count += fx_count_bits(mask);
-      fx_warp_barrier();  // the list has what was read
+      fx_warp_barrier();  // the list has what was found
 #pragma unroll 1
-      while (count >= 32 || (is_last && count > 0)) {
+      while (count >= 32 || (is_end && count > 0)) {
         const int taken = count < 32 ? count : 32;
 #pragma unroll 1
-        for (int i = 0; i < taken; i += UNROLL) {
+        for (int j = 0; j < taken; j += UNROLL) {
           index place[UNROLL];
           int to[UNROLL];
 #pragma unroll
           for (int u = 0; u < UNROLL; ++u) {
             to[u] = -1, place[u] = 0;
-            if (i + u < taken) to[u] = list.bin[(first + i + u) % 64], place[u] = list.place[(first + i + u) % 64];
+            if (j + u < taken) to[u] = list.bin[(first + j + u) % 64], place[u] = list.place[(first + j + u) % 64];
           }
           fx_bins_take<V, UNROLL, SLOTS>(p, at, set, place, to);
         }
@@ -208,7 +232,9 @@ FX_DEVICE void fx_bins(const PROBLEM &p) {
     else if constexpr (TEAM == 1) fx_bins_across<V, UNROLL, SLOTS>(p, at, own, begin, end);
     else {
       constexpr int LISTS = (SETS * SLOTS * WORDS + 1) / 2 * 2;
-      fx_bins_listed<TEAM, V, UNROLL, SLOTS>(p, at, own, ((fx_bins_list<index> *)(sets + LISTS))[threadIdx.x / 32], begin, end);
+      fx_bins_sift<TEAM> *sifts = (fx_bins_sift<TEAM> *)((fx_bins_list<index> *)(sets + LISTS) + WARPS);
+      const int rounds = (int)((at.share(p) + (fx_bins_sift<TEAM>::ROUND - 1)) / fx_bins_sift<TEAM>::ROUND);
+      fx_bins_listed<TEAM, V, UNROLL, SLOTS>(p, at, own, ((fx_bins_list<index> *)(sets + LISTS))[threadIdx.x / 32], sifts[team], begin, end, rounds);
     }
     fx_barrier();  // all is added
     if constexpr (ALONG) {

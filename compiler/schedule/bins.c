@@ -134,7 +134,8 @@ enum {
     MOST_PARTS = 512,      /* that elements are cut in */
     MOST_UNROLL = 32,
     MOST_READ = 64,        /* words that a lane reads at a time */
-    LIST_BYTES = 64 * 12,  /* of a warp's list of elements */
+    LIST_BYTES = 64 * 12 + 4 * 128 + 4, /* of a warp's list of elements, and its part of its team's */
+    TEAM_KEYS = 128,       /* that a warp of a team reads in a round */
     LEAST_SHARE = 64,      /* elements of a set */
     MOST_TILE = 1 << 16,
     SECTOR = 32,           /* bytes that memory is read in */
@@ -145,8 +146,10 @@ enum {
 };
 
 /* Cycles: of a sum in shared memory that is read, added to and written; of a read of memory; of 32 keys that a warp
- * reads to find its own; of instructions of an element, and of each column and word of it. */
-static const double ADD_CYCLES = 45, READ_CYCLES = 900, LIST_CYCLES = 80, ELEMENT_OPS = 14, COLUMN_OPS = 8;
+ * reads, or looks at to find its own; of a team's warps that wait for each other in a round of keys; of instructions of an
+ * element, and of each column and word of it. */
+static const double ADD_CYCLES = 45, READ_CYCLES = 900, LIST_CYCLES = 80, ROUND_CYCLES = 4000, ELEMENT_OPS = 14,
+                    COLUMN_OPS = 8;
 static const double SWEEP_CYCLES = 16;            /* of a word of a set that is begun, and combined */
 static const double FINISH_SECONDS = 4e-6;        /* of the second launch, beside its bytes */
 static const double READ_AGAIN = 0.3;             /* of a byte that another tile reads, too: from the L2 cache */
@@ -188,13 +191,17 @@ static double seconds_of(const struct arch *m, const struct bins *b, const struc
     double shares = b->warps / b->team, width = b->is_along ? 1 : 32 * b->vector, parts = b->parts,
            blocks = w->batches * up(w->cols, width) * up(w->bins, b->tile) * parts, at_once = resident(m, b),
            rounds = up(blocks, m->sms * at_once), share = w->depth / (parts * shares),
-           steps = b->is_along ? up(share, 32) : share / b->team;
+           found = b->team > 1 && b->tile < w->bins ? b->tile / w->bins : 1, /* of them this tile has */
+           steps = b->is_along ? up(share, 32) : share * found / b->team;
     int words = b->words * b->vector;
     double held = up(blocks, m->sms) < at_once ? up(blocks, m->sms) : at_once;
     double latency = steps * ((b->adds_words ? 0 : ADD_CYCLES) + COLUMN_OPS * words + READ_CYCLES / b->unroll),
            issue = steps * (ELEMENT_OPS + COLUMN_OPS * words) * b->warps * held / 4;
-    if (b->team > 1)
-        latency += up(share, 32) * LIST_CYCLES, issue += up(share, 32) * LIST_CYCLES / 4 * b->warps * held / 4;
+    if (b->team > 1) {
+        const double listing = up(share, 32) * (1.0 / b->team + found) * LIST_CYCLES;
+        latency += listing + up(share, b->team * TEAM_KEYS) * ROUND_CYCLES;
+        issue += listing / 4 * b->warps * held / 4;
+    }
     double cycles = latency > issue ? latency : issue;
     cycles += (double)sets_of(b) * b->tile * (b->is_along ? 32 : width) * b->words / (32 * b->warps) * SWEEP_CYCLES +
               READ_CYCLES;

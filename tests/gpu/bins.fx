@@ -35,6 +35,10 @@ kernel fixed_count(key: i32[N=200000]) -> y: i32[Q=300] { y = sum[N](key == idx(
 test fixed_count { init: integers(-5,310) }
 kernel fixed_narrow(key: i32[N=60000], x: f32[N,D=3]) -> y: f32[Q=64,D] { y = sum[N](where(key == idx(Q), x, 0)) }
 test fixed_narrow { init: integers(0,66) }
+# Several rounds of keys for teams whose tiles have few of the bins, the last one short.
+kernel fixed_tiles(key: i32[N=5001], x: f32[N,D=33]) -> y: f32[Q=400,D] { y = sum[N](where(key == idx(Q), x, 0)) }
+test fixed_tiles { init: integers(-5,410) tol: exact }
+test fixed_tiles { init: integers(100,103) tol: exact }
 
 # What follows the sums, and several of one key.
 kernel mean_of(key: i32[N], x: f16[N,D]) -> y: f16[Q,D] {
