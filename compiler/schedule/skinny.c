@@ -189,7 +189,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     const double most_tiles = is_of_few || (!method.uses_mma && !is_dot) || shares ? 0
                               : is_dot || is_two_blocks               ? 8 * sms
                               : make_halves                           ? 12 * sms
-                              : w->is_computed                        ? 0
+                              : w->is_computed                        ? (is_k ? 0 : 12 * sms)
                               : is_of_16 && tiles <= sms              ? 16 * sms
                                                                       : (!is_k ? 12 : 6) * sms;
     while (warps < MOST_WARPS && tiles * warps < most_tiles) warps *= 2;
