@@ -80,7 +80,8 @@ static enum fx_dtype dtype_kept(const struct keeper *k, const struct node *v) {
 
 /* v as it is stored, in the order of an output of its labels or of what it is made of. */
 static struct node *stored(struct keeper *k, struct graph *out, const struct node *v, struct node *n) {
-    struct node copy = {.kind = N_CAST, .dtype = FX_F32, .to = k->kept[v->id], .axis = -1, .args = {n}, .span = v->span, .source = v->source};
+    struct node copy = {.kind = N_CAST, .dtype = FX_F32, .to = k->kept[v->id], .axis = -1, .args = {n},
+        .span = v->span, .source = v->source};
     if (v->kind == N_CAST) copy.args[0] = n->args[0];
     copy.n_at = build_order(k->g, v, copy.at);
     for (int i = 0; i < k->g->kernel->n_params; i++) {

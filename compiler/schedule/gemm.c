@@ -346,7 +346,8 @@ bool gemm_shape(const struct graph *g, const struct partition *p, struct schedul
     int a_side = last >= 0 && node_has_axis(x->factor[0], last) && !node_has_axis(x->factor[1], last);
     *shape = (struct gemm_shape){
         .a_dtype = x->dtype[a_side], .b_dtype = x->dtype[1 - a_side], .is_split = x->is_split,
-        .is_halved = x->is_halved, .pairing = x->is_pairing ? x->sum : NULL, .has_windows = s->wants_windows, .is_scaled = s->wants_scaled};
+        .is_halved = x->is_halved, .pairing = x->is_pairing ? x->sum : NULL,
+        .has_windows = s->wants_windows, .is_scaled = s->wants_scaled};
     gemm_fill_segments(g, p, r, r->n_sums, shape, a_side);
     const struct operand *as[MAX_SUMS], *bs[MAX_SUMS];
     int n_b = 0;
