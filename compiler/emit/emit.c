@@ -95,8 +95,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
         buf_printf(out, "  fx_skinny%s<%s, %s>(%s", f->starts_early ? "_early" : "", f->engine, aligned,
             l->struct_name);
     else if (s->gemm.pairing) /* the engine takes what is added up as its last argument */
-        buf_printf(out, "  fx_gemm<%.*s, %s::term>, %s>(%s", (int)strlen(f->engine) - 1, f->engine, l->struct_name,
-            aligned, l->struct_name);
+        buf_printf(out, "  fx_gemm%s<%.*s, %s::term>, %s>(%s", is_phase ? "_tiles" : "", (int)strlen(f->engine) - 1,
+            f->engine, l->struct_name, aligned, l->struct_name);
     else if (s->group->contraction)
         buf_printf(out, "  fx_%s%s<%s, %s>(%s", s->chain ? "chain" : "gemm", is_phase ? "_tiles" : "", f->engine,
             aligned, l->struct_name);
