@@ -145,7 +145,8 @@ static void emit_twins(struct buf *out, const struct scheduled_graph *c, const s
     buf_printf(out, ", %s);\n", phases->buffer_names[plan_flags_buffer(c)]);
 }
 
-/* What keeps phase i from running into the ones before it, and why. */
+/* What keeps phase i from running into the ones before it, and why; takes_maps: it or a later one does, which may then
+ * read what is written here without waiting again. */
 static void emit_wait(
     struct buf *out, const struct scheduled_graph *c, const struct launch *phases, int i, bool takes_maps) {
     const struct group *before = phases[i - 1].kernel->group;
@@ -223,7 +224,7 @@ static void emit_entry(struct buf *out, const struct scheduled_graph *c, const s
     if (is_beside) emit_beside(&statements, c, phases, is_read, d, e);
     if (is_twin) emit_twins(&statements, c, phases, is_read, e);
     for (int i = 0; !is_beside && !is_twin && i < d->n; i++) {
-        if (i) emit_wait(&statements, c, phases, i, phases[i].kernel->configs[e].takes_maps);
+        if (i) emit_wait(&statements, c, phases, i, launch_takes_maps(&phases[i], d->n - i, e));
         emit_call(&statements, c, &phases[i], is_read[i], &phases[i].kernel->configs[e], d->n > 1,
             maps_of(out->arena, phases, d, i));
     }

@@ -65,6 +65,10 @@ static const struct subject subjects[] = {
     /* what one phase leaves is read by the next one, and that by the last */
     {"kernel f(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] " REQUIRE "{ y = (x @ w) * var[K](x) + max[M,K](x * 2) }", 1, 4,
         2, NULL},
+    /* the last one reads by boxes what the first one wrote, and waits for none itself */
+    {"kernel f(u: bf16[M=256,R=64], v: bf16[R,N=256], w: bf16[N,J=256]) -> (z: bf16[M,N], y: bf16[M,J]) with "
+     "{ kernels: 1 } { h = bf16(u @ v)\n z = h[N: (idx(N) + 1) % size(N)]\n y = h @ w }",
+        1, 3, 1, NULL},
     /* rows in parts: each walk is a phase */
     {"kernel f(x: f32[M,N]) -> t: f32[] " REQUIRE "{ t = sum[M,N](x) }", 1, 2, 1, NULL},
     {"kernel f(x: f32[M,N]) -> v: f32[] " REQUIRE "{ v = var[M,N](x) }", 1, 3, 2, NULL},
@@ -97,14 +101,20 @@ static int count(const char *text, const char *what) {
     return n;
 }
 
-/* Barriers in the body of an entry. */
+/* Barriers in the body of an entry. Where boxes are read behind one, writes are published ahead of it. */
 static int waits_of(const struct fx_plan *p, const char *entry) {
-    char name[256], body[4096] = "";
+    static const char barrier[] = "fx_grid_barrier(",
+                      published[] = "fx_tma_publish_all();  // memory, for the boxes behind\n  fx_grid_barrier(";
+    char name[256], body[4096] = "", *boxes = NULL;
     snprintf(name, sizeof name, "\n%s(", entry);
     const char *from = strstr(p->source, name), *to = from ? strstr(from, "\n}\n") : NULL;
     ck_assert_msg(to != NULL && to - from < (int)sizeof body, "%s has no body", entry);
     memcpy(body, from, (size_t)(to - from));
-    return count(body, "fx_grid_barrier(");
+    const int n = count(body, barrier);
+    for (char *s = strstr(body, "fx_gemm_wgmma"); s; s = strstr(s + 1, "fx_gemm_wgmma")) boxes = s;
+    if (boxes) *boxes = '\0';
+    ck_assert_msg(!boxes || count(body, published) == count(body, barrier), "%s does not publish", entry);
+    return n;
 }
 
 START_TEST(test_subject) {
