@@ -332,6 +332,9 @@ bool fx_is_passed_over(const struct fx_launch *l, int v, const struct fx_resourc
  * over, the first of the same kind that is not takes its place: by its own `needs` and `prefers`, then by `needs`
  * alone. */
 int fx_choose_compiled(const struct fx_launch *l, const struct fx_env *env, const struct fx_resources *const *compiled);
+/* Whether every launch of a partition has a variant for these extents; tensors lie as they should. A partition that is
+ * pinned may not fit; the last one always does. */
+bool fx_partition_fits(const struct fx_kernel *k, const struct fx_partition *p, const struct fx_env *env);
 /* The partition that is taken: its number, below fx_partition_count. One whose `takes` holds is passed over where some
  * launch of it has no variant that fits. */
 int fx_choose_partition(const struct fx_kernel *k, const struct fx_env *env);

@@ -374,9 +374,8 @@ struct fx_partition fx_get_partition(const struct fx_kernel *k, int number) {
     return (struct fx_partition){.name = "", .n_launches = k->n_launches, .n_buffers = k->n_buffers};
 }
 
-/* Whether some variant of every launch of a partition fits extents, of tensors that lie as they should: what is asked
- * of before there are arguments is what a launch takes. */
-static bool fits(const struct fx_kernel *k, const struct fx_partition *p, const struct fx_env *launch) {
+/* Alignments are left out: what is asked of before there are arguments is what a launch takes. */
+bool fx_partition_fits(const struct fx_kernel *k, const struct fx_partition *p, const struct fx_env *launch) {
     const struct fx_env env = {.extents = launch->extents, .sm_count = launch->sm_count};
     for (int i = p->first_launch; i < p->first_launch + p->n_launches; i++) {
         const struct fx_launch *l = &k->launches[i];
@@ -390,7 +389,7 @@ static bool fits(const struct fx_kernel *k, const struct fx_partition *p, const 
 int fx_choose_partition(const struct fx_kernel *k, const struct fx_env *env) {
     const int last = fx_partition_count(k) - 1;
     for (int i = 0; i < last; i++)
-        if (fx_expr_holds(&k->partitions[i].takes, env) && fits(k, &k->partitions[i], env)) return i;
+        if (fx_expr_holds(&k->partitions[i].takes, env) && fx_partition_fits(k, &k->partitions[i], env)) return i;
     return last;
 }
 

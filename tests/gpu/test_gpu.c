@@ -766,10 +766,11 @@ static void check_refusal(struct trial *t, const char *entry) {
     stream_wait(t->w->stream, entry, t->spec->text);
 }
 
-/* A partition, whichever these extents would take: as the plan chooses, then every variant that can, one launch at a
+/* A partition, whichever these extents would take, where it fits them: as the plan chooses, then every variant that can, one launch at a
  * time. */
 static void trial_run_partition(struct trial *t, const struct fx_env *env, int number) {
     const struct fx_partition taken = fx_get_partition(t->kernel, number);
+    if (!fx_partition_fits(t->kernel, &taken, env)) return;
     if (!dry && fx_partition_count(t->kernel) > 1) {
         must(fx_pin_partition(t->spec->prepared, number), "cannot pin a partition");
         must(fx_workspace_bytes(t->spec->prepared, t->values, t->kernel->n_params, &t->workspace_bytes),

@@ -587,8 +587,10 @@ static bool launch_variants(struct trial *t, const struct fx_partition *taken, b
 static bool launch_partitions(struct trial *t) {
     bool is_one = dry || t->is_hinted || fx_partition_count(t->kernel) == 1, is_fine = true;
     int n = is_one ? 1 : fx_partition_count(t->kernel);
+    const struct fx_env env = env_of(t);
     for (int i = t->takes_all ? 0 : n - 1; i < n && is_fine; i++) {
         const struct fx_partition taken = fx_get_partition(t->kernel, is_one ? -1 : i);
+        if (!is_one && !fx_partition_fits(t->kernel, &taken, &env)) continue; /* never taken here */
         is_fine = (is_one || must(t->job, fx_pin_partition(t->prepared, i), "cannot pin a partition")) &&
                   open_workspace(t) && launch_variants(t, &taken, i + 1 == n);
         close_workspace(t);
