@@ -322,7 +322,7 @@ static struct thread_loops propose(const struct graph *g, struct graph *out, str
         f.in_order = true;
         fill_partition(&f, &like);
     } while (find_hazards(&f));
-    if ((w.chains || w.inner || w.early) && ir_verify_order(g, f.p)) { /* still */
+    if ((w.chains || w.inner || w.early || w.pairs) && ir_verify_order(g, f.p)) { /* still */
         out->n_partitions--;
         return (struct thread_loops){f.has_inner, f.has_few};
     }

@@ -39,13 +39,13 @@ static bool find_sides(struct pair_finder *f, const struct node *v) {
     return true;
 }
 
-/* The function of v where both values are 0. */
-static double at_zero(const struct pair_finder *f, const struct node *v) {
+/* The function of v where both values are 0, each step rounded to f32 as the kernel has it. */
+static float at_zero(const struct pair_finder *f, const struct node *v) {
     double x[MAX_ARGS] = {0};
-    if (v->kind == N_CONST) return v->num;
+    if (v->kind == N_CONST) return (float)v->num;
     if (v == f->sides[0] || v == f->sides[1]) return 0;
     for (int i = 0; i < v->n_args; i++) x[i] = at_zero(f, v->args[i]);
-    return op_eval(v->op, x[0], x[1], x[2]);
+    return (float)op_eval(v->op, x[0], x[1], x[2]);
 }
 
 bool as_pairing(const struct graph *g, const struct node *n, struct contraction *out) {
