@@ -133,8 +133,8 @@ static void launch_once(
     struct fx_partition p = fx_get_partition(k, fx_choose_partition(k, &env));
     for (int i = p.first_launch; i < p.first_launch + p.n_launches; i++) {
         const struct fx_launch *l = &k->launches[i];
-        const struct fx_resources *of[64];
-        ck_assert_int_le(l->n_variants, 64);
+        const struct fx_resources *of[128];
+        ck_assert_int_le(l->n_variants, 128);
         for (int v = 0; v < l->n_variants; v++) of[v] = &f->compiled[l->variants[v].number];
         int v = fx_choose_compiled(l, &env, of);
         if (v < 0) continue;
