@@ -300,11 +300,24 @@ static void make_alike(struct fitter *f, int j) {
     if (again && is_like(f->forms[j], again)) f->forms[j] = again;
 }
 
+/* Whether all that a product multiplies was stored by kernels before it, and so is aligned. */
+static bool multiplies_buffers(const struct scheduled *s) {
+    for (int i = 0; i < s->gemm.n_segments; i++) {
+        const struct segment *e = &s->gemm.segments[i];
+        for (int j = -1; j < e->n_sums; j++) {
+            const struct operand *o = j < 0 ? &e->a : &e->b[j];
+            if (o->value && (o->is_computed || o->window || o->tensor.param >= 0)) return false;
+        }
+    }
+    return s->gemm.n_segments && !s->chain;
+}
+
 /* Entries for whole tiles, which repacked rows leave for a product that is taken where those pay. */
 static void keep_mapped(struct scheduled_graph *c) {
     for (int l = 0; l < c->n_kernels; l++) {
         struct scheduled *s = &c->kernels[l];
         int n = 0, n_kept = 0;
+        if (!multiplies_buffers(s)) continue; /* arguments may begin anywhere */
         for (int v = 0; v < s->n_configs; v++) n_kept += s->configs[v].takes_maps;
         for (int v = 0; n_kept && v < s->n_configs; v++)
             if (s->configs[v].takes_maps) s->configs[n++] = s->configs[v];
