@@ -1,4 +1,5 @@
-# Values made of a matrix product that several places need whole: stored once, and read under other labels. Extents at which that is what the kernel becomes.
+# args: --with=keep
+# Values made of a matrix product that several places need whole: stored once, and read under other labels. The rule is on whatever it costs, so that small extents have it too.
 kernel squared(x: bf16[M=320,N=64]) -> y: f32[M,I=M] {
   a = bf16(x @[N] x{M->I})
   y = a + (a @[I] a{I->K}{M->I}){K->I}
@@ -36,3 +37,14 @@ test backward { seed: 3 }
 test gates { init: integers(-3,3) tol: exact }
 test gates { seed: 3 }
 test cells { init: integers(-2,2) tol: exact }
+kernel small(x: bf16[M=40,N=24]) -> y: f32[M,I=M] {
+  a = bf16(x @[N] x{M->I})
+  y = a + (a @[I] a{I->K}{M->I}){K->I}
+}
+kernel small_turned(x: bf16[M=40,N=24], w: bf16[N,P=32]) -> (y: f32[M,I=M], z: f32[P,Q=P]) {
+  a = bf16(x @[N] w)
+  y = a @[P] a{M->I}
+  z = a @[M] a{P->Q}
+}
+test small { init: integers(-1,1) tol: exact }
+test small_turned { init: integers(-1,1) tol: exact }

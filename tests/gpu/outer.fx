@@ -5,3 +5,7 @@ test joint { init: integers(-3,3) tol: exact }
 test joint { seed: 2 }
 test pairs { init: integers(-3,3) tol: exact }
 test pairs { seed: 2 }
+kernel small(f: bf16[B=2,T=5,H=64], g: bf16[B,U=6,H], w: bf16[V=40,H], b: bf16[V]) -> z: f32[B,T,U,V] with { kernels: 2 } { z = relu(f + g) @[H] w + b }
+kernel small_pairs(a: f32[I=9,H=64], c: f32[J=7,H], w: f32[H,V=40]) -> z: f32[I,J,V] with { kernels: 2 } { z = max(a, c) @[H] w }
+test small { init: integers(-3,3) tol: exact }
+test small_pairs { init: integers(-3,3) tol: exact }
