@@ -55,7 +55,7 @@ struct row_program {
     struct tensor *held, *tail;  /* read as vectors along `along`: by passes that reduce or scan; by the last alone */
     struct node **held_at, **tail_at; /* of each the access that reads it at positions; NULL: it is read as it lies */
     int n_held, n_tail;
-    bool *is_gathered;           /* by node: an access that such a vector may read, at positions that all of it shares */
+    bool *is_gathered;           /* by node: an access that such a vector may read, at positions that it shares */
     bool reads_apart;            /* elements of the last pass read tensors that do not lie along `along` */
     int n_kept;
     struct node *kept[MAX_KEPT]; /* computed in one pass and read in later ones: kept in registers where the row is */
@@ -79,6 +79,9 @@ bool row_stage_reads(const struct row_program *x, const struct row_stage *s);
 int row_reading_stages(const struct row_program *x);
 /* The parts that each row of s is cut in. */
 void row_parts(struct terms *t, const struct kernel *k, const struct scheduled *s);
+/* row_labels.c: labels of rows and columns in the order of what is read most, and those along which vectors lie. */
+void row_choose_labels(
+    const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x);
 struct row_program *row_analyse(const struct graph *g, const struct partition *p, const struct group *r);
 /* Whether store s of r puts vectors: of elements along them, which at positions lie side by side within a row alone. */
 bool row_stores_vectors(const struct graph *g, const struct partition *p, const struct row_program *x,
