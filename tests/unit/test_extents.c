@@ -396,7 +396,9 @@ END_TEST
 START_TEST(fixed_extents_choose_alike) {
     static const struct {
         int64_t b, t;
-    } shapes[] = {{4, 100}, {4, 1000}, {37, 4000}, {4, 20000}, {3, 71}, {5, 2001}, {4096, 8192}};
+        const char *fixed; /* of rows that are known to be short, which have teams of their own: the entry */
+    } shapes[] = {{4, 100, NULL}, {4, 1000, NULL}, {37, 4000, NULL}, {4, 20000, NULL}, {3, 71, NULL}, {5, 2001, NULL},
+        {4096, 8192, NULL}, {3, 7, "fx_f_128x2_keep4_any"}};
     fx_compilation *free_ones = compile("kernel f(x: f32[B,T]) -> z: f32[B] { z = sum[T](x) }", NULL);
     const struct fx_kernel *k = &fx_get_plan(free_ones)->kernels[0];
     int n_kinds = 0;
@@ -413,7 +415,7 @@ START_TEST(fixed_extents_choose_alike) {
         const char *want = l->variants[fx_choose_variant(l, &env)].entry,
                    *got = other->variants[fx_choose_variant(other, &env)].entry;
         ck_assert_msg(
-            strcmp(want, got) == 0, "B=%d T=%d: %s, in the spec %s", (int)shapes[i].b, (int)shapes[i].t, want, got);
+            strcmp(shapes[i].fixed ? shapes[i].fixed : want, got) == 0, "B=%d T=%d: %s, in the spec %s", (int)shapes[i].b, (int)shapes[i].t, want, got);
         n_kinds += strcmp(last, want) != 0;
         last = want;
         fx_close(fixed);
