@@ -274,7 +274,8 @@ static bool add_partition(struct fitter *f, struct choice *x, const double *nomi
     bool *at = NEW_ARRAY(&f->cx->arena, bool, f->n_points + 1), any = false;
     for (int i = 0; i < f->n_points; i++) gains[i] = fitter_gain(f, x, j, i);
     struct fitted c = fitter_fit(f, gains);
-    if (f->forms[j]->graph->kernel->n_pays && !fit_where_it_pays(f, x, gains, f->forms[j]->graph->kernel, &c)) return false;
+    const struct kernel *rewritten = f->forms[j]->graph->kernel;
+    if (rewritten->n_pays && !fit_where_it_pays(f, x, gains, rewritten, &c)) return false;
     fitter_move_limits(f, x, j, &c);
     for (int i = 0; i < f->n_points; i++) {
         at[i] = fitter_holds(f, &c, &f->points[i]);
@@ -312,8 +313,9 @@ static bool multiplies_buffers(const struct scheduled *s) {
     return s->gemm.n_segments && !s->chain;
 }
 
-/* Entries for whole tiles, which repacked rows leave for a product that is taken where those pay. */
-static void keep_mapped(struct scheduled_graph *c) {
+/* Of products of repacked factors alone, leaves the entries by tensor maps: factors are aligned, and where repacking pays
+ * tiles are many. */
+static void leave_mapped(struct scheduled_graph *c) {
     for (int l = 0; l < c->n_kernels; l++) {
         struct scheduled *s = &c->kernels[l];
         int n = 0, n_kept = 0;
@@ -341,7 +343,7 @@ static void add_repacked(struct fitter *f, struct choice *x) {
     const struct fitted takes = {.pays = k};
     if (!fitter_holds(f, &takes, &p)) return;
     c->takes = fitter_expr(f, &takes);
-    keep_mapped(c);
+    leave_mapped(c);
     f->forms[MOST_TRIED + 1] = c;
     x->forms[x->n++] = MOST_TRIED + 1;
     x->n_launches += c->n_launches, x->n_buffers += c->partition->n_buffers + c->n_partials + 1;

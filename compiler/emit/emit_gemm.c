@@ -116,7 +116,8 @@ static void emit_halves(struct operand_place *b, const struct operand *operands,
             address_product(arena(b), b->axes, h.mn.axes, h.mn.n), b->axes[operands[i].tensor.k]);
     }
     buf_line(b->out, "    typedef fx_halves<%s> halves;", is_k_last ? "true" : "false");
-    emit_by_sum(b, arena_printf(arena(b), "    static FX_DEVICE halves shape(const %s &p)", b->l->struct_name), shape, 1);
+    emit_by_sum(
+        b, arena_printf(arena(b), "    static FX_DEVICE halves shape(const %s &p)", b->l->struct_name), shape, 1);
     emit_by_sum(b,
         arena_printf(arena(b), "    static FX_DEVICE const char *matrix(const %s &p, int j, int batch)",
             b->l->struct_name),

@@ -53,7 +53,8 @@ static void labels_of_k(
     memcpy(k->axes, &t.axes[t.n_axes - k->n], k->n * sizeof *k->axes);
 }
 
-/* The largest tensor that value v is computed from element by element, which has all labels of v; NULL: there is none. */
+/* The largest tensor that value v is computed from element by element, which has all labels of v; NULL: there is none.
+ */
 static const struct param *source_of(const struct graph *g, const struct node *v) {
     bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     const struct param *largest = NULL;

@@ -151,7 +151,8 @@ bool fuse_is_split(const struct graph *g, const struct product *x, bool halves) 
            flops / (rate * all) > waste * flops / (parts.rate * all) + bytes / m->copied + SPLIT_SECONDS;
 }
 
-/* Of an input as it lies, at any extents, whose labels are those of batches, then k and all of m or n, in either order. */
+/* Of an input as it lies, at any extents, whose labels are those of batches, then k and all of m or n, in either order.
+ */
 int fuse_halved_labels(const struct graph *g, const struct product *x, int s) {
     const struct node *v = x->factor[s];
     const int k = x->sum->reduced[0];

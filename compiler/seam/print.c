@@ -163,7 +163,7 @@ static void print_launch(struct buf *out, const struct fx_kernel *k, const struc
 }
 
 void plan_print_where(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e) {
-    enum { MOST = 80 }; /* terms that partitions.c fits come to fewer; where slices or copies pay is a formula of hundreds */
+    enum { MOST = 80 }; /* terms that partitions.c fits come to fewer; where slices or copies pay they are hundreds */
     const char *separator = "";
     if (e->n <= MOST) {
         plan_print_expr(out, k, e);

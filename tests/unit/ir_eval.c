@@ -289,7 +289,8 @@ static struct ir_value *contraction(struct evaluator *ev, const struct product *
     struct contraction c;
     struct ir_value *elements[2];
     const struct node *factors[2] = {x->factor[0], x->factor[1]};
-    if (x->is_pairing && !as_pairing(ev->g, n, &c)) return refuse(ev, n, "is another function than its mainloop adds up");
+    if (x->is_pairing && !as_pairing(ev->g, n, &c))
+        return refuse(ev, n, "is another function than its mainloop adds up");
     if (!x->is_pairing && !as_contraction(n, &c)) return refuse(ev, n, "is no contraction");
     if (!((c.a == factors[0] && c.b == factors[1]) || (c.a == factors[1] && c.b == factors[0])))
         return refuse(ev, n, "has other factors");
