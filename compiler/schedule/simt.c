@@ -64,7 +64,7 @@ bool schedule_simt_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!gemm_shape(g, p, s, why_not)) return false;
     if (s->gemm.is_split) return *why_not = schedule_no_parts, false;
-    if (s->gemm.pairing && s->block) return *why_not = "a function of pairs is added up by a launch of its own", false;
+    if (s->gemm.pairing && s->block) return *why_not = "a function of pairs takes blocks of its own size", false;
     const struct simt_kind *kind = product_kind(s->gemm.a_dtype, s->gemm.b_dtype);
     if (!kind)
         return *why_not = arena_printf(&g->cx->arena,
