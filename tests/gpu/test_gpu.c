@@ -23,7 +23,7 @@
 #include "fx_runtime.h"
 
 enum {
-    MAX_THREADS = 16,
+    MAX_THREADS = 64,
     MAX_PARAMS = 40,
     MAX_EXTENTS = 26,    /* labels are single capitals */
     TEXT_SIZE = 16384,   /* of a spec */

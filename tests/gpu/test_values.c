@@ -44,7 +44,7 @@
 
 enum {
     MAX_PARAMS = 40,
-    MAX_THREADS = 16,
+    MAX_THREADS = 64,
     GUARD = 512,
     MOST_DRAWS = 12,
     REPORT_SIZE = 3072,
