@@ -7,6 +7,8 @@
 
 /* emit.c: the whole `.cu`. */
 void emit_cu(struct buf *out, const struct unit *u, const struct fx_plan *plan);
+/* emit_contract.c: how to launch the entries. */
+void emit_contract(struct buf *out, const struct fx_plan *plan);
 /* emit_pieces.c: what the text needs of compiler/kernels. */
 void emit_pieces(struct buf *out, const char *generated, size_t len);
 /* emit_problem.c: the problem struct of one launch. Which of its arguments something in it reads: the others are no
