@@ -16,7 +16,25 @@ void terms_expr(struct terms *x, const struct fx_expr *e) {
     for (int i = 0; i < e->n; i++) terms_push(x, e->terms[i].op, e->terms[i].v);
 }
 
+/* Whether `x o v` is x for every x. */
+static bool is_neutral(enum fx_term_op o, int64_t v) {
+    return o == FX_T_ADD ? v == 0 : (o == FX_T_MUL || o == FX_T_DIV || o == FX_T_CDIV) && v == 1;
+}
+
+/* Where the second operand is a leaf, so that it is the last term, leaves out what makes no difference. */
+static bool drop_neutral(struct terms *x, enum fx_term_op o) {
+    if (x->n < 2 || x->t[x->n - 1].op > FX_T_LAST_LEAF) return false;
+    const struct fx_term b = x->t[x->n - 1], a = x->t[x->n - 2]; /* the end of the first operand */
+    const bool is_b = b.op == FX_T_CONST && is_neutral(o, b.v),
+               is_a = a.op == FX_T_CONST && (o == FX_T_ADD || o == FX_T_MUL) && is_neutral(o, a.v);
+    if (!is_b && !is_a) return false;
+    x->n--;
+    if (!is_b) x->t[x->n - 1] = b;
+    return true;
+}
+
 void terms_op(struct terms *x, enum fx_term_op o) {
+    if (drop_neutral(x, o)) return;
     terms_push(x, o, 0);
     if (x->n < 3) return;
     struct fx_term *last = x->t + x->n - 3;

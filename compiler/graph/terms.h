@@ -15,7 +15,8 @@ void terms_push(struct terms *x, enum fx_term_op op, int64_t v);
 void terms_constant(struct terms *x, int64_t v);
 /* All of e. */
 void terms_expr(struct terms *x, const struct fx_expr *e);
-/* Applies o to the two expressions written last; of two constants only the result is kept. */
+/* Applies o to the two expressions written last; of two constants only the result is kept, of x * 1 and x + 0 only
+ * x. */
 void terms_op(struct terms *x, enum fx_term_op o);
 struct fx_expr terms_done(const struct terms *x);
 void terms_extent(struct terms *x, const struct kernel *k, int axis);

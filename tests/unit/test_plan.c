@@ -1,9 +1,11 @@
 /* The pure functions of plan.h: expressions with their edges, every refusal of fx_bind_extents, the choice of a
  * variant, the layout of the workspace. Input: plans written out here. */
 #include <check.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/terms.h"
 #include "plan.h"
 #include "suite.h"
 #include "symbolic/plan_expr.h"
@@ -124,6 +126,37 @@ START_TEST(leaves) {
     env.strides = NULL;
     ck_assert(fx_expr_eval(&stride, &env, &out) && out == 0);
     ck_assert(fx_expr_eval(&aligned, &env, &out) && out == 256);
+}
+END_TEST
+
+/* What terms_op leaves of `a o b`: constants, or an extent for -1. */
+START_TEST(terms_leave_out_what_is_neutral) {
+    static const struct {
+        enum fx_term_op op;
+        int a, b, want_n, want; /* the terms left, and the last one: an operation, or of a single one its value */
+    } rows[] = {{FX_T_MUL, -1, 1, 1, 0}, {FX_T_MUL, 1, -1, 1, 0}, {FX_T_ADD, 0, -1, 1, 0}, {FX_T_ADD, -1, 0, 1, 0},
+        {FX_T_DIV, -1, 1, 1, 0}, {FX_T_CDIV, -1, 1, 1, 0}, {FX_T_MUL, 3, 1, 1, 3}, {FX_T_ADD, 3, 4, 1, 7},
+        {FX_T_DIV, 1, -1, 3, FX_T_DIV}, {FX_T_CDIV, 1, -1, 3, FX_T_CDIV}, {FX_T_MUL, -1, 0, 3, FX_T_MUL},
+        {FX_T_ADD, -1, 1, 3, FX_T_ADD}, {FX_T_SUB, 0, -1, 3, FX_T_SUB}, {FX_T_MOD, -1, 1, 3, FX_T_MOD}};
+    static jmp_buf oom;
+    struct arena a;
+    arena_init(&a, &oom);
+    for (int after = 0; after < 2; after++) /* behind a whole expression that ends in an operation, or alone */
+        for (int i = 0; i < COUNT(rows); i++) {
+            struct terms x = {.a = &a};
+            if (after) terms_push(&x, FX_T_EXTENT, 1), terms_constant(&x, 2), terms_op(&x, FX_T_MUL);
+            terms_push(&x, rows[i].a < 0 ? FX_T_EXTENT : FX_T_CONST, rows[i].a < 0 ? 0 : rows[i].a);
+            terms_push(&x, rows[i].b < 0 ? FX_T_EXTENT : FX_T_CONST, rows[i].b < 0 ? 0 : rows[i].b);
+            terms_op(&x, rows[i].op);
+            const struct fx_expr e = terms_done(&x);
+            ck_assert_msg(e.n == rows[i].want_n + 3 * after, "row %d: %d terms", i, e.n);
+            ck_assert_int_eq(rows[i].want_n == 1 ? (int)e.terms[e.n - 1].v : (int)e.terms[e.n - 1].op, rows[i].want);
+        }
+    struct terms x = {.a = &a}; /* the second operand is an expression that begins with 1: it stays */
+    terms_push(&x, FX_T_EXTENT, 0), terms_constant(&x, 1), terms_push(&x, FX_T_EXTENT, 1), terms_op(&x, FX_T_SUB);
+    terms_op(&x, FX_T_MUL);
+    ck_assert_int_eq(x.n, 5);
+    arena_release(&a);
 }
 END_TEST
 
@@ -482,6 +515,7 @@ int main(void) {
     tcase_add_test(tests, exact_division);
     tcase_add_test(tests, equal);
     tcase_add_test(tests, leaves);
+    tcase_add_test(tests, terms_leave_out_what_is_neutral);
     tcase_add_test(tests, row_major_strides);
     tcase_add_test(tests, malformed);
     tcase_add_test(tests, binds);
