@@ -22,8 +22,9 @@ FX_DEVICE float fx_chain_shift(float c) { return fabsf(c) < fx_from_bits(0x7f800
 // fx_chain_raised_shift: the same of a shift that may be above the maximum so far, which stands in for it where it is not finite
 FX_DEVICE float fx_chain_raised_shift(float c, float maximum) { return fx_chain_shift(fabsf(c) < fx_from_bits(0x7f800000u) ? c : maximum); }
 
-// fx_chain_unit: what differences from a shift are multiplied by to be exponents of 2; of a shift whose multiple would overflow, a power of 2 by which all but 0 stay far below any exponent
-FX_DEVICE float fx_chain_unit(float shift) { return fabsf(shift) < 1.7e38f ? 1.44269504f : 8.07793566946e-28f; }
+// fx_chain_unit: what differences from a shift are multiplied by to be exponents of 2. From 1.86e8 on floats up to it are 16 and more apart, and a rounded multiple may be off by as much,
+// which f16 does not hold: 1, by which little but 0 is left
+FX_DEVICE float fx_chain_unit(float shift) { return fabsf(shift) < 1.86e8f ? 1.44269504f : 1.0f; }
 
 // fx_chain_exp: exp(x - shift); the shift's multiple is rounded once for all elements, so that it cancels where sums of them are divided
 FX_DEVICE float fx_chain_exp(float x, float shift) { return fx_exp2_approx(fmaf(x, fx_chain_unit(shift), -(shift * fx_chain_unit(shift)))); }
@@ -40,7 +41,13 @@ FX_DEVICE float fx_chain_tanh(float x) { return fmaf(-2.0f, fx_rcp_approx(fx_exp
 // fx_chain_change: the exponent of 2 by which exponentials so shifted change with their shift
 FX_DEVICE float fx_chain_change(float from, float to) {
   const float unit = fx_chain_unit(to);
-  return fx_chain_unit(from) == unit ? from * unit - to * unit : fx_from_bits(0xff800000u);
+  return fx_chain_unit(from) == unit ? __fmul_rn(from, unit) - __fmul_rn(to, unit) : fx_from_bits(0xff800000u);
+}
+
+// fx_chain_exact: the factor that exponentials so shifted lack to be exact ones, the same for all: their multiple of the shift is rounded. What is told outside of the chain is multiplied by it
+FX_DEVICE float fx_chain_exact(float shift) {
+  const float unit = fx_chain_unit(shift);
+  return exp2f(-fmaf(shift, unit, -(shift * unit)));
 }
 
 // fx_chain_rescale: exp2(by), by which sums go on after a shift has changed; 0 where they are empty so far, never infinite, so that 0 stays 0

@@ -112,6 +112,7 @@ inline unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
 inline long long min(long long a, long long b) { return a < b ? a : b; }
 inline long long max(long long a, long long b) { return a > b ? a : b; }
 inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((unsigned long long)a * b >> 32); }
+inline float __fmul_rn(float a, float b) { return a * b; }
 inline float rsqrtf(float x) { return (float)(1.0 / sqrt((double)x)); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 

@@ -447,3 +447,20 @@ test appended_rows { M=40 T=50 D=48 P=40 n=3 init: integers(-2,2) tol: exact }
 kernel windows(q: f16[W,H,S,D=32], k: f16[W,H,T=64,D], v: f16[W,H,T,D], b: f16[H,S,T]) -> y: f16[W,S,H,D] with { fuse: require } { y = softmax[T]((q @[D] k) * 0.2 + b) @[T] v }
 test windows { W=3 H=2 S=64 }
 test windows { W=2 H=3 S=49 }
+
+# Sums of exponentials that leave the chain: of large scores, whose multiples by log2(e) are rounded, by up to many exponents.
+kernel row_sums(q: bf16[B,S,D], k: bf16[B,T,D], v: bf16[B,T,E]) -> (o: f32[B,S,E], l: f32[B,S]) with { fuse: require } {
+  e = exp(q @ k - max[T](q @ k))
+  l = sum[T](e)
+  o = e @ v / l
+}
+kernel row_sums_16(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,E]) -> (o: f32[B,S,E], l: f32[B,S]) with { fuse: require } {
+  e = exp(q @ k - max[T](q @ k))
+  l = sum[T](e)
+  o = e @ v / l
+}
+test row_sums { B=2 S=70 T=70 D=16 E=16 init: integers(-60,60) }
+test row_sums { B=2 S=70 T=70 D=1 E=16 init: integers(-65000,65000) v.init: integers(-9,9) }
+test row_sums { B=2 S=70 T=150 D=1 E=16 init: integers(-5000,5000) v.init: integers(-9,9) }
+test row_sums_16 { B=2 S=70 T=70 D=1 E=16 init: integers(-22000,22000) v.init: integers(-9,9) }
+test row_sums_16 { B=2 S=3 T=200 D=1 E=16 init: integers(-60000,60000) v.init: integers(-9,9) }
