@@ -57,6 +57,28 @@ struct fx_column_scales<ENGINE, SEGMENT, true> {  // all columns of the tile hav
   FX_DEVICE void get(float (&of)[2], int, int) const { of[0] = of[1] = left; }
 };
 
+// fx_wgmma_turns: two consumers side by side start products in turns, so that the other one's run while one scales and adds up what its own came to
+// Not of narrow tiles, whose products are short, nor where all columns have one scale: registers are few there, and little is scaled.
+template <class ENGINE, bool IS_ONE>
+struct fx_wgmma_turns {
+  static constexpr bool ARE = ENGINE::CONSUMERS == 2 && ENGINE::BN >= 128 && !IS_ONE;
+  enum { FIRST = 4 };  // the barrier at which the first consumer waits for its turn; the second one's is behind it
+
+  int left;  // of this consumer
+
+  // Both have so many.
+  FX_DEVICE void begin(int n) {
+    left = n;
+    if (ARE && threadIdx.x / 128 == 2) fx_named_arrive(FIRST, 256);  // the first one begins
+  }
+  FX_DEVICE void wait() const {
+    if (ARE) fx_named_barrier(FIRST - 1 + (int)threadIdx.x / 128, 256);  // the other one has started its products
+  }
+  FX_DEVICE void hand_over() {
+    if (ARE && (--left > 0 || threadIdx.x / 128 == 1)) fx_named_arrive(FIRST + 2 - (int)threadIdx.x / 128, 256);
+  }
+};
+
 // fx_scaled_f8, fx_wgmma_scaler: two f8 that one instruction multiplies, and the mainloop as consumers run it: as fx_wgmma_promoter, and the scales of a block are asked for a block ahead, as far as registers allow
 template <int KIND_>
 struct fx_scaled_f8 {
@@ -93,6 +115,8 @@ struct fx_wgmma_scaler {
     const int first_row = a_offset / 128 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4;
     fx_row_scales<ENGINE, SEGMENT> next;
     fx_column_scales<ENGINE, SEGMENT, IS_ONE> columns;
+    fx_wgmma_turns<ENGINE, IS_ONE> turns;
+    turns.begin(n_outer * blocks * ENGINE::PARTS);
     columns.begin(ring);
     next.fetch(p, at, first_row, 0);
     columns.fetch(p, at, 0);
@@ -107,7 +131,9 @@ struct fx_wgmma_scaler {
 #pragma unroll
         for (int part = 0; part < ENGINE::PARTS; ++part) {
           float fresh[EACH], by[EACH / 4][2];
+          turns.wait();
           multiply(fresh, part);
+          turns.hand_over();
 #pragma unroll
           for (int i = 0; IS_AHEAD && i < EACH / 4; ++i) columns.get(by[i], outer, i);
           fx_wgmma_wait<0>();
