@@ -138,15 +138,24 @@ static bool is_below_others(const struct fuser *f, const struct node *n, struct 
     return found;
 }
 
+/* Whether another of `below` is a sum that the kernel of n has in registers, and is read where its epilogue has not got
+ * it: at other elements, or behind the walk that a chain adds it up in. */
+static bool reads_own_sum(struct fuser *f, const struct node *n, struct node *const *below, int n_below) {
+    const struct group *r = group_of(f, n);
+    for (int i = 0; r && i < n_below; i++)
+        if (below[i] != n && group_sum(r, below[i]) >= 0 && (r->intermediate || !is_near(f, below[i]))) return true;
+    return false;
+}
+
 /* The contraction among those found below a store over axes whose kernel may hold the store: the last it depends on,
  * unless that one has to run before another of them. */
 static struct node *find_host(
-    const struct fuser *f, const struct node *value, const int *axes, int n_axes, struct node *const *below, int n) {
+    struct fuser *f, const struct node *value, const int *axes, int n_axes, struct node *const *below, int n) {
     struct node *host = NULL;
     for (int i = 0; i < n; i++)
         if (fuse_is_for_mainloop(f, below[i]) && nodes_same_axes(below[i]->axes, below[i]->n_axes, axes, n_axes) &&
             is_near(f, below[i]) && (f->epilogues || below[i] == value) && (!host || below[i]->id > host->id) &&
-            !is_below_others(f, below[i], below, n))
+            !is_below_others(f, below[i], below, n) && !reads_own_sum(f, below[i], below, n))
             host = below[i];
     return host;
 }

@@ -464,3 +464,13 @@ test row_sums { B=2 S=70 T=70 D=1 E=16 init: integers(-65000,65000) v.init: inte
 test row_sums { B=2 S=70 T=150 D=1 E=16 init: integers(-5000,5000) v.init: integers(-9,9) }
 test row_sums_16 { B=2 S=70 T=70 D=1 E=16 init: integers(-22000,22000) v.init: integers(-9,9) }
 test row_sums_16 { B=2 S=3 T=200 D=1 E=16 init: integers(-60000,60000) v.init: integers(-9,9) }
+
+# The first sum of a chain in its epilogue: there it is another element than the one in registers.
+kernel cubic(a: f32[N,I=16,J=16]) -> (e: f32[N,I,J], g: f32[N,I,J]) {
+  square = a @[J] a{J->K}{I->J}
+  cube = square @[K] a{I->K}
+  e = a + square{K->J} / 2 + cube / 4
+  g = cube - square[K: size(K) - 1 - J]
+}
+test cubic { N=3 init: integers(-2,2) tol: exact }
+test cubic { N=2 seed: 1 }

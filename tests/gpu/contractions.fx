@@ -408,3 +408,13 @@ test triangle { I=130 J=70 K=72 C=24 init: integers(-2,2) seed: 1 tol: exact }
 test triangle_read { I=130 J=70 K=72 C=24 init: integers(-2,2) seed: 1 tol: exact }
 test triangle { I=130 J=70 K=344 C=24 init: integers(-2,2) seed: 2 tol: exact } # copied
 test triangle_read { I=130 J=70 K=344 C=24 init: integers(-2,2) seed: 2 tol: exact }
+
+# A sum that the kernel has in registers, read at other elements too: there it is read from memory, in another kernel.
+kernel sum_turned(x: f16[M,K], w: f16[K,N], u: f16[K,N]) -> (a: f32[M,N], b: f32[M,N]) {
+  p = x @ w
+  q = x @ u
+  a = p * q
+  b = p + q[N: size(N) - 1 - N]
+}
+test sum_turned { M=37 K=40 N=24 init: integers(-2,2) tol: exact }
+test sum_turned { M=3 K=16 N=8 seed: 1 }
