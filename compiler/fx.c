@@ -132,6 +132,16 @@ static bool has_kernel(const struct ast_file *ast, const char *name) {
     return false;
 }
 
+/* "; it has f, g". */
+static const char *list_kernels(struct arena *a, const struct ast_file *ast) {
+    struct buf all;
+    buf_init(&all, a);
+    for (const struct ast_item *i = ast->items; i; i = i->next)
+        if (i->kind == ITEM_KERNEL || i->kind == ITEM_GRAD)
+            buf_printf(&all, "%s" NAME_FMT, all.len ? ", " : "; it has ", NAME_ARG(i->name));
+    return all.len ? all.s : "";
+}
+
 /* The items of the text and of what it includes, c->ast its own alone; NULL where there are errors. */
 static struct ast_file *read_items(
     fx_compilation *c, const char *text, size_t len, const char *file, const struct fx_options *o) {
@@ -186,7 +196,7 @@ static fx_status compile(
     struct ast_file *ast = read_items(c, text, len, file, o);
     if (!ast) return FX_ERR_COMPILE;
     if (o->kernel && !has_kernel(ast, o->kernel)) {
-        diag_refuse(cx, "the file has no kernel %s", o->kernel);
+        diag_refuse(cx, "the file has no kernel %s%s", o->kernel, list_kernels(a, ast));
         return FX_ERR_USAGE;
     }
     struct ast_file *prelude = fx_parse(

@@ -429,6 +429,10 @@ refused '--arch=native is the GPU' explain --arch=native scale.fx
 for pair in chekc:check rnu:run tests:test benhc:bench expalin:explain trce:trace doctr:doctor annotat:annotate; do
     refused "there is no subcommand ${pair%:*}, .* did you mean 'fxc ${pair#*:}'" "${pair%:*}" scale.fx
 done
+refused "there is no subcommand compile, .* use 'fxc FILE.fx'" compile scale.fx
+refused "there is no subcommand help, .* use 'fxc --help'" help
+refused "unknown stage 'cuda': expected cu, ast, .*, fx" --emit=cuda scale.fx
+refused 'the file has no kernel f; it has scale' --kernel=f scale.fx
 expect 3 "$fxc" mlp scale.fx
 says err 'cannot read mlp'
 cp scale.fx tests # a file is a spec, whatever it is called

@@ -98,6 +98,30 @@ static const struct value *find_load(const struct value *v, int axis) {
     return NULL;
 }
 
+/* Whether v, or a value below it that is not yet seen, reduces the axis. */
+static bool reduces(const struct value *v, int axis, bool *seen) {
+    if (seen[v->id]) return false;
+    seen[v->id] = true;
+    for (int i = 0; v->kind == V_REDUCE && i < v->n_reduced; i++)
+        if (v->reduced[i] == axis) return true;
+    for (int i = 0; i < v->n_args; i++)
+        if (reduces(v->args[i], axis, seen)) return true;
+    return false;
+}
+
+/* The value of p lacks its axis. */
+static void warn_repeated(struct checker *c, const struct param *p, const struct value *v, int axis, struct span at) {
+    const struct name name = c->k->axes[axis].name;
+    diag_warning(c->cx, at, D_BROADCAST, "the value of %s has axes %s only: it is repeated along " NAME_FMT, p->name,
+        check_axes_text(c, v->axes, v->n_axes), NAME_ARG(name));
+    if (reduces(v, axis, NEW_ARRAY(&c->cx->arena, bool, c->k->n_values)))
+        diag_fix(c->cx,
+            "it reduces " NAME_FMT ": give that axis another label where %s is to keep " NAME_FMT
+            ", else declare %s without it",
+            NAME_ARG(name), p->name, NAME_ARG(name), p->name);
+    else diag_fix(c->cx, "declare %s without " NAME_FMT " if that is not meant", p->name, NAME_ARG(name));
+}
+
 static void check_output_axes(struct checker *c, struct param *p, const struct value *v, struct span at) {
     struct kernel *k = c->k;
     const char *dest = check_axes_text(c, p->axes, p->n_axes);
@@ -131,10 +155,7 @@ static void check_output_axes(struct checker *c, struct param *p, const struct v
     }
     for (int j = 0; j < p->n_axes && v->n_axes; j++)
         if (!value_has_axis(v, p->axes[j])) {
-            diag_warning(c->cx, at, D_BROADCAST, "the value of %s has axes %s only: it is repeated along " NAME_FMT,
-                p->name, check_axes_text(c, v->axes, v->n_axes), NAME_ARG(k->axes[p->axes[j]].name));
-            diag_fix(c->cx, "declare %s without " NAME_FMT " if that is not meant", p->name,
-                NAME_ARG(k->axes[p->axes[j]].name));
+            warn_repeated(c, p, v, p->axes[j], at);
             return;
         }
 }
@@ -458,6 +479,7 @@ static void report_define(struct cx *cx, const struct program *p, struct name n)
     if (!kernel) {
         diag_error(
             cx, (struct span){0}, D_DEFINE, "-D " NAME_FMT " names no label, constant or fn of the file", NAME_ARG(n));
+        hint_define(cx, p, n);
         return;
     }
     diag_error(cx, (struct span){0}, D_DEFINE,

@@ -68,6 +68,23 @@ void hint_label(struct checker *c, struct name n) {
             all.len ? all.s : "none", c->k->name, NAME_ARG(n));
 }
 
+void hint_define(struct cx *cx, const struct program *p, struct name n) {
+    struct nearest near = {.wanted = n};
+    struct names known = {0};
+    struct buf all;
+    buf_init(&all, &cx->arena);
+    for (int i = 0; i < p->n_kernels; i++)
+        for (int j = 0; j < p->kernels[i].n_axes; j++) {
+            struct axis *a = &p->kernels[i].axes[j];
+            if (a->is_local || names_get(&known, a->name)) continue;
+            names_put(&known, &cx->arena, a->name, a);
+            nearest_offer(&near, a->name);
+            buf_printf(&all, "%s" NAME_FMT, all.len ? ", " : "", NAME_ARG(a->name));
+        }
+    if (near.name.len) diag_fix(cx, "did you mean " NAME_FMT "?", NAME_ARG(near.name));
+    else if (all.len) diag_fix(cx, "its labels are %s", all.s);
+}
+
 void hint_attribute(struct checker *c, struct name n) {
     static const char *const all[] = {"fuse", "kernels", "precision", "round", "deterministic", "fast_math", "tile",
         "stages", "warps"};

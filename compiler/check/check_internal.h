@@ -120,6 +120,7 @@ void hint_function(struct checker *c, struct name n); /* nothing of this name ca
 void hint_results(struct checker *c, struct name n);  /* a call of this name has no several results */
 void hint_value(struct checker *c, struct name n);    /* nothing has this name */
 void hint_label(struct checker *c, struct name n);    /* the kernel has no such label */
+void hint_define(struct cx *cx, const struct program *p, struct name n); /* no kernel has a label that -D names */
 void hint_attribute(struct checker *c, struct name n); /* there is no such attribute */
 /* The call takes no argument of this name. params: those of an fn, NULL for what is built in. */
 void hint_argument(

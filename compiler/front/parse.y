@@ -874,7 +874,7 @@ static bool report_if_foreign(struct parse *p, const struct token *t, const bool
             return report_foreign(p, between(p, t, t + 1), arena_printf(a, "`%s=`: there is no assignment in place", op),
                                   arena_printf(a, "write what stands there out: `x[T: i] = (x[T: i] ?? 0) %s ...`", op));
         return report_foreign(p, between(p, t, t + 1), arena_printf(a, "`%s=`: there is no assignment in place", op),
-                              arena_printf(a, "a name may be assigned again: `" NAME_FMT " = " NAME_FMT " %s ...`", NAME_ARG(target), NAME_ARG(target), op));
+                              arena_printf(a, "a name, unless it is an output, may be assigned again: `" NAME_FMT " = " NAME_FMT " %s ...`", NAME_ARG(target), NAME_ARG(target), op));
     }
     if (t->code == T_FOREIGN)
         return report_foreign(p, span_of(p, t), arena_printf(a, "`%.*s` is no operator of .fx", (int)t->len, t->s),

@@ -299,10 +299,17 @@ static fx_status compile_one(
     return status;
 }
 
+static fx_status unknown_stage(const struct command *cmd, const char *name) {
+    char known[128] = "";
+    for (size_t i = 0, n = 0; i < sizeof stages / sizeof *stages && n < sizeof known; i++)
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", stages[i].name);
+    return usage_error(cmd, "unknown stage '%s': expected %s", name, known);
+}
+
 fx_status command_compile(const struct command *cmd) {
     const char *name = option_value(cmd, OPT_EMIT);
     const struct print_stage *stage = find_stage(name ? name : "cu");
-    if (!stage) return usage_error(cmd, "unknown stage '%s'", name);
+    if (!stage) return unknown_stage(cmd, name);
     if (cmd->n_operands == 0) return usage_error(cmd, "no spec given");
     if (cmd->n_operands > 1 && is_given(cmd, OPT_OUTPUT))
         return usage_error(cmd, "-o names one output, but there are %d specs", cmd->n_operands);

@@ -220,8 +220,15 @@ static bool is_slip(const char *a, const char *b) {
     return is_exchange || (*a && !strcmp(a + 1, b)) || (*b && !strcmp(a, b + 1)) || (*a && *b && !strcmp(a + 1, b + 1));
 }
 
-/* A first word that is no file, and nearly a subcommand. */
+/* A first word that is no file, and nearly a subcommand or one of another compiler. */
 static fx_status check_subcommand(const struct command *cmd, const char *word) {
+    static const struct { const char *word, *instead; } foreign[] = {
+        {"compile", "FILE.fx"}, {"build", "FILE.fx"}, {"emit", "--emit=STAGE FILE.fx"}, {"help", "--help"},
+        {"version", "--version"}};
+    for (size_t i = 0; word && cmd->sub == SUB_COMPILE && i < sizeof foreign / sizeof *foreign; i++)
+        if (!strcmp(word, foreign[i].word) && access(word, F_OK) != 0)
+            return usage_error(
+                cmd, "there is no subcommand %s, and no file of that name: use 'fxc %s'", word, foreign[i].instead);
     for (int i = 1; word && cmd->sub == SUB_COMPILE && i < N_SUBCOMMANDS; i++)
         if (is_slip(word, subcommands[i].name) && access(word, F_OK) != 0)
             return usage_error(cmd, "there is no subcommand %s, and no file of that name: did you mean 'fxc %s'?", word,
