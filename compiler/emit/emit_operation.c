@@ -24,8 +24,9 @@ const char *value_ctype(enum fx_dtype t) {
 
 const char *value_sum_ctype(enum fx_dtype t) { return t == FX_BOOL ? "int" : value_ctype(t); }
 
-/* The shortest digits that read back as v. */
+/* The shortest digits that read back as v; "10", not "1e+01". */
 static const char *digits_of(struct values *w, double v, bool is_f32) {
+    if (v == floor(v) && fabs(v) < 1e6) return arena_printf(value_arena(w), "%.0f", v);
     for (int digits = 1; digits < (is_f32 ? 9 : 17); digits++) {
         char *s = arena_printf(value_arena(w), "%.*g", digits, v);
         double back = text_to_double(s, NULL);

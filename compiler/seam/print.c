@@ -163,13 +163,13 @@ static void print_launch(struct buf *out, const struct fx_kernel *k, const struc
 }
 
 void plan_print_where(struct buf *out, const struct fx_kernel *k, const struct fx_expr *e) {
-    enum { MOST = 80 }; /* terms that partitions.c fits come to fewer; where slices or copies pay they are hundreds */
+    enum { MOST = 80 }; /* partitions.c fits fewer terms; for slices and copies there are hundreds */
     const char *separator = "";
     if (e->n <= MOST) {
         plan_print_expr(out, k, e);
         return;
     }
-    buf_puts(out, "it pays, by times of ");
+    buf_puts(out, "it is predicted to be faster, by ");
     for (int i = 0; i < k->n_extents; i++) {
         bool stands = false;
         for (int t = 0; t < e->n; t++) stands |= e->terms[t].op == FX_T_EXTENT && e->terms[t].v == i;
