@@ -126,7 +126,9 @@ bool chain_find(const struct graph *g, struct node *outer, bool anew, struct cha
         for (int i = 0; i < out->n_inner; i++) own[out->inner[i]->id] = true;
         for (int i = 0; i < out->n_steps; i++) own[out->steps[i]->id] = true;
         for (int i = 0; !x.why_not && i < out->n_reads; i++)
-            if (!anew && depends_on(g, out->reads[i], own))
+            if (own[out->reads[i]->id]) /* the chain has one element of it at a time */
+                fail(&x, arena_printf(&g->cx->arena, "%s is read at other elements too", ir_quote(g, out->reads[i])));
+            else if (!anew && depends_on(g, out->reads[i], own))
                 fail(&x, arena_printf(&g->cx->arena, "%s needs the whole of what stands between the contractions",
                              ir_quote(g, out->reads[i])));
         if (!x.why_not && depends_on(g, out->column, own))
