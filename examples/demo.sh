@@ -1,8 +1,9 @@
 #!/bin/sh
 # The whole path on one spec: to CUDA, to machine code, to numbers, compared with an independent computation, explained.
 #
-# Input: demo.sh FXC. Output: one screen beside the CUDA it shows, files in build/demo; exit 1 when a step fails. What is run is what is
-# shown: on a GPU where there is one, else on the emulator.
+# Input: demo.sh FXC. Output: a screen, and a page of CUDA; files in build/demo; exit 1 when a step fails. What is run is
+# what is shown: on a GPU where there is one, else on the emulator. The extents are those of the data: with them open
+# there are a hundred entries for all extents, which take a minute to compile.
 #
 # data/criteo.npy holds two rows of the Criteo click log after log(1+x), f32 [2,13]:
 #   5 110 0 16 0 1 0 14 7 1 0 306 0
@@ -22,19 +23,20 @@ show() { echo "\$ fxc $*" && "$fxc" "$@" 2>&1; }
 cp "$examples/linear_gelu.fx" "$examples/data/criteo.npy" .
 arch=$("$fxc" doctor | sed -n 's/^gpu: .*, \(sm_[0-9a-z]*\), .*/\1/p')
 : "${arch:=sm_90a}"
+extents='-D M=2 -D K=13 -D N=16'
 
 echo 'fx compiles tensor algebra over named axes to fused CUDA: one readable file, checked and run from the same spec.'
 
 step 'a spec'
 cat linear_gelu.fx
 
-step 'its CUDA, of which this is the generated part'
-"$fxc" --arch="$arch" linear_gelu.fx
+step 'its CUDA for two rows, of which this is the generated part'
+show --arch="$arch" $extents linear_gelu.fx
 sed -n '/^\/\/ ==== generated from/,$p' linear_gelu.cu | tee generated.cu
 grep -q __global__ generated.cu
 
 step 'that file, to machine code'
-show --emit=cubin --arch="$arch" linear_gelu.fx
+show --emit=cubin --arch="$arch" $extents linear_gelu.fx
 echo "linear_gelu.cu has $(wc -l <linear_gelu.cu) lines, linear_gelu.cubin $(wc -c <linear_gelu.cubin) bytes for $arch"
 
 step 'that code, run on two rows of a click log and drawn weights'
@@ -43,7 +45,7 @@ kernel w(r: f32[K=13,N=16]) -> y: f32[K,N] { y = r }
 kernel b(r: f32[N=16]) -> y: f32[N] { y = r }
 FX
 for name in w b; do "$fxc" run --device=cpu draw.fx -k $name -i 'r=normal(0,0.3)' -o y=$name.npy; done
-show run --arch="$arch" linear_gelu.fx -i x=criteo.npy -i w=w.npy -i b=b.npy -o y=y.npy
+show run --arch="$arch" linear_gelu.fx $extents -i x=criteo.npy -i w=w.npy -i b=b.npy -o y=y.npy
 
 step 'the same worked out by awk, from the same files'
 numbers() { # FILE TYPE: the elements behind the header, whose length stands at byte 8

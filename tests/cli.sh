@@ -630,7 +630,7 @@ expect_stand_in() { # STATUS ARGUMENTS...; of what it took from the driver nothi
 }
 # A comparison of NaN with NaN says nothing, whatever tolerance is stated.
 expect_stand_in 6 test poison.fx
-says out '^not checked g (line 2): y worst 0 of 0, 15 elements, 15 NaN; all elements of an output are NaN or open'
+says out '^not checked g (line 2): y error 0 of 0 allowed, 15 elements, 15 NaN; all elements of an output are NaN or open'
 says out '^not checked g (line 3): '
 says out '^0 ok, 0 failed, 2 not checked$'
 expect_stand_in 6 check poison.fx -D M=5 -D N=3 -i x=nan
@@ -702,7 +702,7 @@ expect 6 "$fxc" test --device emu:1,plain unchecked.fx
 says out '^not checked root (line 5): y .*, 64 elements, 64 NaN; z .*; all elements of an output are NaN or open: draw other inputs'
 says out '^not checked none (line 6): y .* 64 are 0; one value would be right for every element'
 says out '^ok  none (line 7): '
-says out '^ok  rows (line 8): y worst 0 of 0, 150 elements$'
+says out '^ok  rows (line 8): y error 0 of 0 allowed, 150 elements$'
 says out '^ok  large (line 9): .* of 240000 elements$'
 says out '^3 ok, 0 failed, 2 not checked$'
 # Copies of factors whose batch label lies contiguous are made from a million results on, of which some are compared.

@@ -70,7 +70,7 @@ static void print_output(
         fprintf(out_stream(), " got %.9g, want %.9g; %lld wrong, ", isnan(got) ? (double)NAN : got, want,
             (long long)c->n_wrong);
     }
-    if (c->closest >= 0) fprintf(out_stream(), "worst %.3g of %.3g, ", c->error, c->allowed);
+    if (c->closest >= 0) fprintf(out_stream(), "error %.3g of %.3g allowed, ", c->error, c->allowed);
     if ((size_t)c->n_compared < a->n_elements) fprintf(out_stream(), "%lld of ", (long long)c->n_compared);
     fprintf(out_stream(), "%zu elements", a->n_elements);
     print_kinds(", ", c);
