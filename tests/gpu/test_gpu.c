@@ -30,7 +30,9 @@ enum {
     GUARD = 512,         /* bytes beside every output */
     MOAT = 8192,         /* bytes beside every input */
     MAX_REPORTS = 12,    /* failures told in full, a section */
-    TABLE_SIZE = 1 << 16 /* drawn normals that large tensors are filled from */
+    TABLE_SIZE = 1 << 16, /* drawn normals that large tensors are filled from */
+    MOST_SLOTS = 32,      /* launches that are read back together */
+    SLOTS_BYTES = 8 << 20 /* of their outputs */
 };
 
 static fx_context *context; /* NULL when dry */
@@ -388,6 +390,10 @@ struct trial {
     unsigned align[MAX_PARAMS];
     size_t in_bytes, out_bytes, workspace_bytes;
     bool is_exact; /* no bound is other than 0: bytes may be compared */
+    /* Launches whose outputs lie one behind the other, not yet compared. */
+    const char *pending[MOST_SLOTS];
+    int n_pending, n_slots;
+    size_t slot_bytes; /* a multiple of 256, so that alignments are those of the first slot */
 };
 
 static size_t element_bytes(enum fx_dtype t) { return (size_t)fx_dtype_bits(t) / 8; }
@@ -590,8 +596,11 @@ static void make_want(struct trial *t) {
 static void trial_open(struct trial *t, struct worker *w, const struct spec *s, const struct setup *u) {
     *t = (struct trial){.w = w, .spec = s, .setup = u, .kernel = s->kernel};
     shape_arguments(t);
+    t->slot_bytes = (t->out_bytes + 255) / 256 * 256, t->n_slots = 1;
+    while (!u->is_big && !u->is_tight && t->n_slots < MOST_SLOTS && t->slot_bytes * (size_t)t->n_slots < SLOTS_BYTES)
+        t->n_slots++;
     block_reserve(&w->in, t->in_bytes, true);
-    block_reserve(&w->out, t->out_bytes, !u->is_big);
+    block_reserve(&w->out, t->slot_bytes * (size_t)t->n_slots, !u->is_big);
     fill_inputs(t);
     if (u->is_tight) open_own(t);
     bind_values(t, w->out.device);
@@ -752,6 +761,44 @@ static bool trial_run(struct trial *t, const char *entry) {
     return is_right;
 }
 
+/* Compares what the pending launches wrote. The guard behind the workspace is poisoned once for all of them. */
+static void slots_compare(struct trial *t) {
+    struct worker *w = t->w;
+    char entries[64];
+    int n = t->n_pending;
+    if (n == 0) return;
+    snprintf(entries, sizeof entries, "one of %d from %.40s", n, t->pending[0]);
+    stream_wait(w->stream, entries, t->spec->text);
+    device_read(w->out.host, w->out.device, t->slot_bytes * (size_t)n);
+    for (int i = 0; i < n; i++) {
+        char what[512] = "";
+        if (!block_is_right(t, w->out.host + t->slot_bytes * (size_t)i, what, sizeof what))
+            trial_fail(t, t->pending[i], what);
+        for (int p = 0; p < t->kernel->n_params; p++) n_compared += t->args[p].n_expected;
+    }
+    if (!workspace_holds(t)) trial_fail(t, entries, "memory behind the workspace was written");
+    bind_values(t, w->out.device);
+    t->n_pending = 0;
+}
+
+/* As trial_run, but compared later, together with others: a copy and a wait each would take most of the time. */
+static void trial_enqueue(struct trial *t, const char *entry) {
+    struct worker *w = t->w;
+    if (t->n_slots == 1) {
+        trial_run(t, entry);
+        return;
+    }
+    if (t->n_pending == t->n_slots) slots_compare(t);
+    if (t->n_pending == 0) device_fill(w->out.device, 0xFF, t->slot_bytes * (size_t)t->n_slots, w->stream);
+    bind_values(t, w->out.device + t->slot_bytes * (size_t)t->n_pending);
+    if (t->workspace_bytes)
+        device_fill(w->workspace.device, 0xFF, t->workspace_bytes + (t->n_pending ? 0 : GUARD), w->stream);
+    fx_status status = trial_launch(t, t->workspace_bytes ? w->workspace.device : NULL, w->stream);
+    if (status == FX_ERR_GPU) die("%s: %s\n%s", entry, fx_last_error(), t->spec->text);
+    if (status != FX_OK) trial_fail(t, entry, fx_last_error());
+    else t->pending[t->n_pending++] = entry;
+}
+
 static void pin(const struct trial *t, int l, int v) {
     if (!dry && fx_pin_variant(t->spec->prepared, l, v) != FX_OK)
         fail("cannot pin: %s\n%s", fx_last_error(), t->spec->text);
@@ -777,18 +824,19 @@ static void trial_run_partition(struct trial *t, const struct fx_env *env, int n
             "no size of the workspace");
         if (t->workspace_bytes) block_reserve(&t->w->workspace, t->workspace_bytes + GUARD, true);
     }
-    trial_run(t, "as chosen");
+    trial_enqueue(t, "as chosen");
     for (int l = taken.first_launch; l < taken.first_launch + taken.n_launches; l++) {
         for (int v = 0; v < t->kernel->launches[l].n_variants; v++) {
             const struct fx_variant *variant = &t->kernel->launches[l].variants[v];
             bool holds = fx_expr_holds(&variant->needs, env);
             if (!holds && !t->setup->tries_refused) continue;
             pin(t, l, v);
-            if (holds) trial_run(t, variant->entry);
+            if (holds) trial_enqueue(t, variant->entry);
             else check_refusal(t, variant->entry);
         }
         pin(t, l, -1);
     }
+    slots_compare(t);
 }
 
 /* Every partition. */
