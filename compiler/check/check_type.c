@@ -294,7 +294,8 @@ struct value *check_store(
     return NULL;
 }
 
-enum fx_dtype value_read_as(const struct kernel *k, const struct value *v) {
+/* As value_read_as; products of v count as what they are read as, and so on, up to so many of them. */
+static enum fx_dtype read_as(const struct kernel *k, const struct value *v, int n_products) {
     enum fx_dtype to = FX_F32;
     if (v->kind != V_OP || v->dtype != FX_F32) return v->dtype;
     for (int i = 0; i < k->n_values + k->n_params; i++) {
@@ -304,8 +305,14 @@ enum fx_dtype value_read_as(const struct kernel *k, const struct value *v) {
         for (int a = 0; by && a < by->n_args; a++) reads |= by->args[a] == v;
         if (!reads) continue;
         enum fx_dtype t = p ? p->dtype : by->kind == V_CAST ? by->to : FX_F32;
+        if (by && n_products && by->kind == V_OP && by->op == O_MUL) t = read_as(k, by, n_products - 1);
         if ((t != FX_F16 && t != FX_BF16) || (to != FX_F32 && to != t)) return FX_F32;
         to = t;
     }
     return to;
+}
+
+enum fx_dtype value_read_as(const struct kernel *k, const struct value *v) {
+    enum { MOST_PRODUCTS = 3 };
+    return read_as(k, v, MOST_PRODUCTS);
 }

@@ -86,6 +86,9 @@ FX_DEVICE float fx_gelu_f16(float x) { return fx_gelu_cubic(x, 0.29f, 0.11032365
 // fx_sigmoid: 1 / (1 + exp(-x)); within 3e-7
 FX_DEVICE float fx_sigmoid(float x) { return fx_rcp_approx(1.0f + expf(-x)); }
 
+// fx_sigmoid_16: likewise within 2^-16, for results that are rounded to 16 bits at once
+FX_DEVICE float fx_sigmoid_16(float x) { return fx_rcp_approx(1.0f + fx_exp2_approx(x * -1.44269504f)); }
+
 // fx_silu_of: x sigmoid(x), of a = min(|x|, 110) and e = 2^40 exp(-a): x / (1 + exp(-a)), times exp(-a) where x < 0
 // 2^40 keeps exp(-a) and its product with x among normal numbers where the result is one.
 FX_DEVICE float fx_silu_of(float x, float a, float e) {

@@ -113,7 +113,7 @@ test i64_f32 { M=19 K=37 N=21 init: integers(0,3) tol: exact }
 test f64_u64 { M=19 K=37 N=21 init: integers(0,3) tol: exact }
 test f8e4m3_f64 { M=19 K=37 N=21 init: integers(0,3) tol: exact }
 
-# Functions that are rounded to 16 bits at once, by an output or a cast, and one that is read in f32 besides.
+# Functions that are rounded to 16 bits at once, or products of which are, by an output or a cast, and one that is read in f32 besides.
 kernel rounded_bf16(x: f32[N]) -> y: bf16[N] { y = gelu(x) }
 kernel rounded_f16(x: f32[N]) -> (y: f16[N], z: f32[N]) {
   y = gelu(x)
@@ -124,9 +124,21 @@ kernel rounded_later(x: f32[N]) -> (y: bf16[N], z: f32[N]) {
   y = h
   z = h
 }
+kernel rounded_product(x: f32[N], u: f32[N]) -> (y: bf16[N], z: f16[N]) {
+  y = u * sigmoid(x) * 3
+  z = f16(u * sigmoid(x * 2))
+}
+kernel rounded_product_later(x: f32[N]) -> (y: bf16[N], z: f32[N]) {
+  h = sigmoid(x)
+  y = x * h
+  z = 1 - h
+}
 
 test rounded_bf16 { N=20000 x.init: uniform(-14,14) }
 test rounded_bf16 { N=2000 x.init: normal(0,0.00001) }
 test rounded_f16 { N=20000 x.init: uniform(-7,7) }
 test rounded_f16 { N=2000 x.init: normal(0,100) }
 test rounded_later { N=2000 x.init: normal }
+test rounded_product { N=20000 x.init: uniform(-100,100) u.init: uniform(-2,2) }
+test rounded_product { N=2000 }
+test rounded_product_later { N=2000 x.init: normal(0,5) }

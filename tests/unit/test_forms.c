@@ -19,6 +19,7 @@
 #include "suite.h"
 
 enum { N_TYPES = 7, N_RANDOM = 1 << 16, N_RANDOM_MORE = 1 << 14 };
+static const enum fx_dtype halves[] = {FX_BF16, FX_F16};
 static const enum fx_dtype types[N_TYPES] = {FX_F32, FX_F64, FX_I32, FX_U32, FX_I64, FX_U64, FX_BOOL};
 
 static const char prelude[] =
@@ -64,12 +65,13 @@ static enum fx_dtype result_type(enum op op, enum fx_dtype t) {
 static const enum fx_dtype saturated[] = {FX_I4, FX_U4, FX_I8, FX_U8, FX_I16, FX_I32, FX_U32, FX_I64, FX_U64};
 enum { N_SATURATED = sizeof saturated / sizeof *saturated };
 
-static void print_form(FILE *out, struct values *w, enum op op, enum fx_dtype t) {
+/* `to`: what the result is rounded to at once, else t. */
+static void print_form(FILE *out, struct values *w, enum op op, enum fx_dtype t, enum fx_dtype to) {
     static const char *const names[] = {"a", "b", "c"};
     struct node operands[MAX_ARGS] = {0},
-                n = {.kind = N_OP, .op = op, .dtype = result_type(op, t), .n_args = op_info[op].arity};
+                n = {.kind = N_OP, .op = op, .dtype = result_type(op, t), .to = to, .n_args = op_info[op].arity};
     fprintf(out, "extern \"C\" void form_%s_%s(const struct word *x, struct word *y) {\n", op_info[op].id,
-        fx_dtype_name(t));
+        fx_dtype_name(to));
     for (int i = 0; i < n.n_args; i++) {
         bool is_condition = op_info[op].rule == RULE_SELECT && i == 0;
         operands[i] = (struct node){.kind = N_INPUT, .dtype = is_condition ? FX_BOOL : t};
@@ -94,7 +96,10 @@ static void build_forms(void) {
     fprintf(out, "%sstruct word { double f; long long i; };\n", prelude);
     for (int op = 0; op < N_OPS; op++)
         for (int t = 0; t < N_TYPES; t++)
-            if (takes((enum op)op, types[t])) print_form(out, &w, (enum op)op, types[t]);
+            if (takes((enum op)op, types[t])) print_form(out, &w, (enum op)op, types[t], types[t]);
+    for (int op = 0; op < N_OPS; op++)
+        for (int t = 0; t < 2; t++)
+            if (op_rounded_form((enum op)op, halves[t])) print_form(out, &w, (enum op)op, FX_F32, halves[t]);
     for (int i = 0; i < N_SATURATED; i++)
         fprintf(out,
             "extern \"C\" void saturate_%s(const struct word *x, struct word *y) {\n"
@@ -216,6 +221,32 @@ static void check_form(enum op op, enum fx_dtype t) {
 }
 
 /* f64 is held to its own digits, so a form that passes through f32 is found. */
+/* Forms of what is rounded to 16 bits at once, within what the table states; of f16 what is less than half its least
+ * number is 0. */
+START_TEST(test_rounded) {
+    int n = 0;
+    for (int op = 0; op < N_OPS; op++) {
+        const enum fx_dtype to = halves[_i];
+        uint64_t random = (uint64_t)op + 1;
+        if (!op_rounded_form((enum op)op, to)) continue;
+        form *f = find_form((enum op)op, to);
+        n++;
+        for (int i = 0; i < N_LANDMARKS + N_RANDOM; i++) {
+            const struct word x = operand(FX_F32, i < N_LANDMARKS ? i : -1, &random);
+            const double want = op_eval((enum op)op, x.f, 0, 0);
+            struct word got = {0};
+            f(&x, &got);
+            const double most = op_rounded_ulps((enum op)op, to) * 0x1p-24 * fmax(fabs(want), FLT_MIN) +
+                                (to == FX_F16 ? 0x1p-25 : fabs(want) < 2 * FLT_MIN ? FLT_MIN : 0);
+            const bool is_right = isnan(want) ? isnan(got.f) : isinf(want) ? got.f == want : fabs(got.f - want) <= most;
+            ck_assert_msg(is_right, "%s rounded to %s: %.17g gives %.17g, not %.17g", op_info[op].id,
+                fx_dtype_name(to), x.f, got.f, want);
+        }
+    }
+    ck_assert_int_ge(n, 3);
+}
+END_TEST
+
 START_TEST(form_of) {
     int n = 0;
     for (int t = 0; t < N_TYPES; t++)
@@ -283,6 +314,7 @@ int main(void) {
     TCase *tests = tcase_create("forms");
     tcase_add_unchecked_fixture(tests, build_forms, NULL);
     tcase_add_loop_test(tests, form_of, 0, N_OPS);
+    tcase_add_loop_test(tests, test_rounded, 0, 2);
     tcase_add_loop_test(tests, saturation_to, 0, N_SATURATED);
     tcase_add_loop_test(tests, division_by, 0, N_QUOTIENTS);
     tcase_set_timeout(tests, 60);
