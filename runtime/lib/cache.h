@@ -53,7 +53,7 @@ bool cache_trusts(const struct stat *s, char *why_not, size_t size);
 void make_folders(const char *path, const char *end);
 
 /* ---- cache_entry.c ---- */
-struct cache_key { /* everything an image depends on; compared in full */
+struct cache_key { /* everything an image depends on; compared by SHA-256 */
     const char *source, *file; /* as NVRTC gets them */
     const char *arch;
     const char *const *options; /* of NVRTC, in order */
@@ -71,7 +71,7 @@ struct cache_entry { /* what was compiled */
 
 enum {
     CACHE_NAME = 2 * DIGEST_BYTES + sizeof ".cubin", /* the digest of the key in hex, with the suffix and a NUL */
-    CACHE_FORMAT = 1,
+    CACHE_FORMAT = 2,
     CACHE_ENTRY_MAX = 256 << 20 /* bytes; larger files are no entries */
 };
 

@@ -1,9 +1,10 @@
 /* An entry of the disk cache: one file, so that its parts cannot come from different writers. In: a key, and a compiled
  * image. Out: the same image for an equal key, in this process or a later one.
  *
- * A file is magic, format, NVRTC's version, three lengths, all little-endian; the key's text, the log, the image;
- * SHA-256 of all before it. Its name is SHA-256 of the key's text. Invariant: a file gets such a name only when it is
- * complete, and is used only if it still is. */
+ * A file is magic, format, NVRTC's version, two lengths, all little-endian; SHA-256 of the key's text, the log, the
+ * image; SHA-256 of all before it. Its name is SHA-256 of the key's text in hex. The text itself, which holds the
+ * source, would be most of the file. Invariant: a file gets such a name only when it is complete, and is used only if
+ * it still is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,14 +18,14 @@
 
 enum {
     MAGIC_BYTES = 8,
-    HEADER_BYTES = MAGIC_BYTES + 3 * 4 + 3 * 8,
-    N_PARTS = 3,
+    HEADER_BYTES = MAGIC_BYTES + 3 * 4 + 2 * 8 + DIGEST_BYTES,
+    N_PARTS = 2,
     TEMPORARY_NAME = 64,
     FILE_MODE = 0600
 };
 static const char magic[MAGIC_BYTES + 1] = "fxcubin\n", suffix[] = ".cubin", temporary[] = ".new-";
 
-struct file_part { /* of a file: the key's text, the log, the image */
+struct file_part { /* of a file: the log, the image */
     const void *bytes;
     size_t n;
 };
@@ -59,9 +60,16 @@ static void digest_of(const void *bytes, size_t n, unsigned char out[DIGEST_BYTE
     digest_end(&d, out);
 }
 
-static void name_of(const char *key, size_t n, char name[CACHE_NAME]) {
-    unsigned char digest[DIGEST_BYTES];
-    digest_of(key, n, digest);
+/* False when out of memory. */
+static bool key_digest(const struct cache_key *key, unsigned char out[DIGEST_BYTES]) {
+    size_t n;
+    char *text = key_text(key, &n);
+    if (text) digest_of(text, n, out);
+    free(text);
+    return text != NULL;
+}
+
+static void name_of(const unsigned char digest[DIGEST_BYTES], char name[CACHE_NAME]) {
     for (int i = 0; i < DIGEST_BYTES; i++) snprintf(name + 2 * i, 3, "%02x", digest[i]);
     strcpy(name + 2 * DIGEST_BYTES, suffix);
 }
@@ -97,8 +105,9 @@ static bool read_all(int fd, unsigned char *bytes, size_t n) {
     return true;
 }
 
-/* Splits a whole file. False when any byte of it is not as it was written. */
-static bool split(const unsigned char *file, size_t n, int *major, int *minor, struct file_part parts[N_PARTS]) {
+/* Splits a whole file. False when any byte of it is not as it was written, or it has another key. */
+static bool split(const unsigned char *file, size_t n, const unsigned char key[DIGEST_BYTES], int *major, int *minor,
+    struct file_part parts[N_PARTS]) {
     const unsigned char *at = file + MAGIC_BYTES;
     unsigned char digest[DIGEST_BYTES];
     size_t left = n - HEADER_BYTES - DIGEST_BYTES;
@@ -108,6 +117,7 @@ static bool split(const unsigned char *file, size_t n, int *major, int *minor, s
     *major = (int)take_number(&at, 4);
     *minor = (int)take_number(&at, 4);
     const unsigned char *bytes = file + HEADER_BYTES;
+    if (memcmp(bytes - DIGEST_BYTES, key, DIGEST_BYTES) != 0) return false;
     for (int i = 0; i < N_PARTS; i++) {
         uint64_t length = take_number(&at, 8);
         if (length > left) return false;
@@ -128,16 +138,15 @@ static void *copy(const struct file_part *p) {
 
 enum lookup { MISS, HIT, DAMAGED };
 
-static enum lookup read_entry(const struct cache *c, const unsigned char *file, size_t n, const char *key,
-    size_t key_len, struct cache_entry *out) {
+static enum lookup read_entry(const struct cache *c, const unsigned char *file, size_t n,
+    const unsigned char key[DIGEST_BYTES], struct cache_entry *out) {
     struct file_part parts[N_PARTS];
-    if (!split(file, n, &out->major, &out->minor, parts)) return DAMAGED;
-    if (parts[0].n != key_len || memcmp(parts[0].bytes, key, key_len) != 0) return DAMAGED;
+    if (!split(file, n, key, &out->major, &out->minor, parts)) return DAMAGED;
     /* One build id, two versions: not heard of, but the rule is that the version counts. */
     if (c->major && (out->major != c->major || out->minor != c->minor)) return MISS;
-    out->log = copy(&parts[1]);
-    out->image = copy(&parts[2]);
-    out->n_bytes = parts[2].n;
+    out->log = copy(&parts[0]);
+    out->image = copy(&parts[1]);
+    out->n_bytes = parts[1].n;
     if (out->log && out->image) return HIT;
     free(out->log);
     free(out->image);
@@ -145,7 +154,8 @@ static enum lookup read_entry(const struct cache *c, const unsigned char *file, 
 }
 
 /* A file of another's is left alone; one of ours of an impossible size is damaged. */
-static enum lookup read_file(const struct cache *c, int fd, const char *key, size_t key_len, struct cache_entry *out) {
+static enum lookup read_file(
+    const struct cache *c, int fd, const unsigned char key[DIGEST_BYTES], struct cache_entry *out) {
     struct stat s;
     char why_not[64];
     if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || !cache_trusts(&s, why_not, sizeof why_not)) return MISS;
@@ -153,7 +163,7 @@ static enum lookup read_file(const struct cache *c, int fd, const char *key, siz
     unsigned char *file = malloc((size_t)s.st_size);
     if (!file) return MISS;
     enum lookup verdict = read_all(fd, file, (size_t)s.st_size)
-                               ? read_entry(c, file, (size_t)s.st_size, key, key_len, out)
+                               ? read_entry(c, file, (size_t)s.st_size, key, out)
                                : MISS;
     free(file);
     return verdict;
@@ -161,17 +171,15 @@ static enum lookup read_file(const struct cache *c, int fd, const char *key, siz
 
 bool cache_get(const struct cache *c, const struct cache_key *key, struct cache_entry *out) {
     char name[CACHE_NAME];
-    size_t n;
-    char *text = c->folder >= 0 ? key_text(key, &n) : NULL;
-    if (!text) return false;
-    name_of(text, n, name);
+    unsigned char digest[DIGEST_BYTES];
+    if (c->folder < 0 || !key_digest(key, digest)) return false;
+    name_of(digest, name);
     /* NONBLOCK: a pipe by that name must not stop us. */
     int fd = openat(c->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    enum lookup verdict = fd >= 0 ? read_file(c, fd, text, n, out) : MISS;
+    enum lookup verdict = fd >= 0 ? read_file(c, fd, digest, out) : MISS;
     if (verdict == HIT) (void)futimens(fd, NULL);
     if (verdict == DAMAGED) (void)unlinkat(c->folder, name, 0);
     if (fd >= 0) close(fd);
-    free(text);
     return verdict == HIT;
 }
 
@@ -189,7 +197,8 @@ static bool write_all(int fd, const unsigned char *bytes, size_t n) {
 
 /* The whole file; NULL when it would be too large, for us or for what the process may write:
  * a signal would tell it so. */
-static unsigned char *assemble(const struct file_part parts[N_PARTS], int major, int minor, size_t *n) {
+static unsigned char *assemble(const unsigned char key[DIGEST_BYTES], const struct file_part parts[N_PARTS], int major,
+    int minor, size_t *n) {
     struct rlimit limit;
     *n = HEADER_BYTES + DIGEST_BYTES;
     for (int i = 0; i < N_PARTS; i++) {
@@ -204,6 +213,8 @@ static unsigned char *assemble(const struct file_part parts[N_PARTS], int major,
     at = put_number(at, (uint64_t)major, 4);
     at = put_number(at, (uint64_t)minor, 4);
     for (int i = 0; i < N_PARTS; i++) at = put_number(at, parts[i].n, 8);
+    memcpy(at, key, DIGEST_BYTES);
+    at += DIGEST_BYTES;
     for (int i = 0; i < N_PARTS; i++) {
         if (parts[i].n) memcpy(at, parts[i].bytes, parts[i].n);
         at += parts[i].n;
@@ -238,13 +249,12 @@ static bool publish(const struct cache *c, const char *name, const unsigned char
 
 void cache_put(struct cache *c, const struct cache_key *key, const struct cache_entry *e) {
     char name[CACHE_NAME];
-    size_t key_len, n;
-    char *text = c->folder >= 0 ? key_text(key, &key_len) : NULL;
-    if (!text) return;
-    const struct file_part parts[N_PARTS] = {{text, key_len}, {e->log, strlen(e->log)}, {e->image, e->n_bytes}};
-    unsigned char *file = assemble(parts, e->major, e->minor, &n);
-    name_of(text, key_len, name);
+    unsigned char digest[DIGEST_BYTES];
+    size_t n;
+    if (c->folder < 0 || !key_digest(key, digest)) return;
+    const struct file_part parts[N_PARTS] = {{e->log, strlen(e->log)}, {e->image, e->n_bytes}};
+    unsigned char *file = assemble(digest, parts, e->major, e->minor, &n);
+    name_of(digest, name);
     if (file && publish(c, name, file, n)) atomic_store(&c->has_grown, true);
     free(file);
-    free(text);
 }
