@@ -17,7 +17,8 @@ enum { ALIGN = 16, CHUNK_BYTES = 64 * 1024 };
 
 /* Chunks given back are taken again by what asks for as many bytes: the C library would return their pages to the
  * system. Prices of many points allocate the same pieces over and over. The address sanitizer is told that nobody may
- * read them until then. */
+ * read them until then. Large pieces are rounded up to one of eight sizes between powers of two, each of which has a
+ * list; beyond 1 GiB there is none. */
 #if defined __has_feature /* clang */
 #if __has_feature(address_sanitizer)
 #define IS_WATCHED
@@ -46,21 +47,35 @@ static void free_chunks(struct arena_chunk *c) {
 void arena_release(struct arena *a) {
     free_chunks(a->chunks);
     free_chunks(a->spare);
-    free_chunks(a->large);
+    for (int i = 0; i < ARENA_SIZES; i++) free_chunks(a->large[i]);
     *a = (struct arena){.oom = a->oom};
 }
 
 struct arena_mark arena_marked(const struct arena *a) {
-    return (struct arena_mark){*a, a->chunks ? a->chunks->older : NULL};
+    return (struct arena_mark){a->chunks, a->chunks ? a->chunks->older : NULL, a->at, a->end, a->held};
+}
+
+/* The list of chunks of so many bytes, all but those of one size above CHUNK_BYTES / 4; NULL: there is none. */
+static struct arena_chunk **list_of(struct arena *a, size_t n_bytes) {
+    if (n_bytes == CHUNK_BYTES) return &a->spare;
+    const int log = 63 - __builtin_clzll(n_bytes), i = (log - 14) * 8 + (int)(n_bytes >> (log - 3) & 7);
+    return i < ARENA_SIZES ? &a->large[i] : NULL;
+}
+
+static size_t rounded_up(size_t n_bytes) {
+    const size_t step = (size_t)1 << (60 - __builtin_clzll(n_bytes));
+    return (n_bytes + step - 1) / step * step;
 }
 
 static struct arena_chunk *give_back_until(struct arena *a, struct arena_chunk *c, const struct arena_chunk *end) {
     while (c != end) {
         struct arena_chunk *older = c->older;
-        struct arena_chunk **spare = c->n_bytes == CHUNK_BYTES ? &a->spare : &a->large;
-        c->older = *spare;
-        *spare = c;
-        watch(c);
+        struct arena_chunk **spare = list_of(a, c->n_bytes);
+        if (spare) {
+            c->older = *spare;
+            *spare = c;
+            watch(c);
+        } else free(c);
         c = older;
     }
     return c;
@@ -68,21 +83,19 @@ static struct arena_chunk *give_back_until(struct arena *a, struct arena_chunk *
 
 /* Chunks since then lie ahead of the one that was the newest, large ones also right behind it. */
 void arena_rewind(struct arena *a, const struct arena_mark *mark) {
-    struct arena_chunk *newest = mark->arena.chunks;
+    struct arena_chunk *newest = mark->chunks;
     bool is_newest = a->chunks == newest;
     give_back_until(a, a->chunks, newest);
     if (newest) newest->older = give_back_until(a, newest->older, mark->older);
-    if (mark->arena.at) memset(mark->arena.at, 0, (size_t)((is_newest ? a->at : mark->arena.end) - mark->arena.at));
-    struct arena_chunk *spare = a->spare, *large = a->large;
-    *a = mark->arena;
-    a->spare = spare;
-    a->large = large;
+    if (mark->at) memset(mark->at, 0, (size_t)((is_newest ? a->at : mark->end) - mark->at));
+    a->chunks = newest;
+    a->at = mark->at, a->end = mark->end;
+    a->held = mark->held;
 }
 
 static struct arena_chunk *new_chunk(struct arena *a, size_t n_bytes) {
-    struct arena_chunk **from = n_bytes == CHUNK_BYTES ? &a->spare : &a->large, *c;
-    while (*from && (*from)->n_bytes != n_bytes) from = &(*from)->older;
-    if ((c = *from)) {
+    struct arena_chunk **from = list_of(a, n_bytes), *c = from ? *from : NULL;
+    if (c) {
         *from = c->older;
         unwatch(c);
         memset(c->bytes, 0, n_bytes);
@@ -101,7 +114,7 @@ void *arena_alloc(struct arena *a, size_t n_bytes) {
     n_bytes = n_bytes ? (n_bytes + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
     if (n_bytes > CHUNK_BYTES / 4) {
         /* A large piece gets a chunk of its own, behind the newest, whose free room stays in use. */
-        struct arena_chunk *c = new_chunk(a, n_bytes);
+        struct arena_chunk *c = new_chunk(a, rounded_up(n_bytes));
         struct arena_chunk **link = a->chunks ? &a->chunks->older : &a->chunks;
         c->older = *link;
         *link = c;

@@ -18,17 +18,20 @@ struct cx; /* one compilation */
 
 /* ---- arena.c: memory freed all at once ---- */
 struct arena_chunk;
+enum { ARENA_SIZES = 128 };
 struct arena {
     struct arena_chunk *chunks; /* newest first */
-    struct arena_chunk *spare, *large; /* given back, to be taken again; large: pieces with a chunk of their own */
+    struct arena_chunk *spare;  /* given back, to be taken again */
+    struct arena_chunk *large[ARENA_SIZES]; /* likewise, pieces with a chunk of their own, by size */
     char *at, *end;             /* free room in the newest chunk */
     jmp_buf *oom;               /* where an allocation that fails goes */
     size_t held, refused;       /* bytes of all chunks; what the allocation that failed asked for */
 };
 
 struct arena_mark { /* what was taken up to a moment */
-    struct arena arena;
-    struct arena_chunk *older; /* behind the newest chunk */
+    struct arena_chunk *chunks, *older; /* older: behind the newest chunk */
+    char *at, *end;
+    size_t held;
 };
 
 void arena_init(struct arena *a, jmp_buf *oom);

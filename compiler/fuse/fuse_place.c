@@ -317,6 +317,7 @@ static bool place_element(
         if (f->epilogues && (!why || !is_near_it[i])) why = why_apart(f, below[i], is_near_it[i], element, &at);
         const int b = fuse_need_buffer(f, below[i], below[i]->dtype, NULL, why, at);
         f->p->buffers[b].is_early = fuse_is_early(f, below[i]);
+        f->p->has_early |= f->p->buffers[b].is_early;
     }
     if (f->row.is_row) fuse_add_row(f, value, param, buffer);
     else if (host) fuse_add_store(f, group_of(f, host), value, param, buffer);

@@ -139,6 +139,7 @@ struct partition {
     bool is_separate; /* no pointwise work stands in a kernel of a contraction: `fuse: never` */
     int wanted;       /* taken whatever it costs, that with the most: `--with` says so */
     bool is_optional; /* where no schedule takes a group of it, it is left out */
+    bool has_early;   /* some buffer is_early */
     int n_groups, n_buffers;
     struct group *groups;
     struct buffer *buffers;

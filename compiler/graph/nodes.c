@@ -268,7 +268,7 @@ int node_buffer(const struct partition *p, const struct node *n) {
         return i >= 0 ? i : find_split_buffer(p, n, false, 0);
     }
     if (n->kind == N_REDUCE || n->kind == N_SCAN) return find_buffer(p, n, n->dtype);
-    for (int i = 0; i < p->n_buffers; i++)
+    for (int i = 0; p->has_early && i < p->n_buffers; i++)
         if (p->buffers[i].is_early && p->buffers[i].value == n) return i;
     return -1;
 }

@@ -180,26 +180,45 @@ static const struct config *pick(
 }
 
 struct picked { /* what a phase takes beside a leader of that many threads */
-    int phase, block;
-    bool is_aligned;
+    const struct group *group;
+    const struct schedule *schedule;
+    int block;
+    bool hands_on, is_aligned;
     const struct config *config; /* NULL: nothing */
 };
 
-struct picks { /* of one launch: leaders differ in much that their phases do not ask for */
-    struct picked *all;
-    int n;
+struct phase_configs { /* of one phase */
+    struct config of[MAX_VARIANTS];
 };
 
-static const struct config *pick_once(struct cx *cx, const struct scheduled_graph *c, struct picks *known, int phase,
-    const struct config *leader) {
-    const struct picked wanted = {.phase = phase, .block = leader->block, .is_aligned = leader->is_aligned};
+struct picks { /* of all launches that are tried: leaders differ in much that their phases do not ask for, and a launch
+                  has the phases of those that are joined */
+    struct picked *all;
+    int n;
+    struct scheduled *before;      /* the phases of the launch that is tried, as they were, */
+    struct phase_configs *configs; /* and what each of them is to have */
+};
+
+static struct picks *picks_of(struct cx *cx, struct scheduled_graph *c) {
+    if (c->picks) return c->picks;
+    c->picks = NEW(&cx->arena, struct picks);
+    c->picks->before = NEW_ARRAY(&cx->arena, struct scheduled, c->n_kernels);
+    c->picks->configs = NEW_ARRAY(&cx->arena, struct phase_configs, c->n_kernels);
+    return c->picks;
+}
+
+static const struct config *pick_once(struct cx *cx, struct scheduled_graph *c, int phase, const struct config *leader) {
+    const struct scheduled *s = &c->kernels[phase];
+    struct picks *known = picks_of(cx, c);
     for (int i = 0; i < known->n; i++) {
         const struct picked *k = &known->all[i];
-        if (k->phase == phase && k->block == wanted.block && k->is_aligned == wanted.is_aligned) return k->config;
+        if (k->group == s->group && k->schedule == s->schedule && k->block == leader->block &&
+            k->hands_on == s->hands_on && k->is_aligned == leader->is_aligned)
+            return k->config;
     }
     struct picked *k = &PUSH(&cx->arena, known->all, known->n);
-    *k = wanted;
-    k->config = pick(cx, c, &c->kernels[phase], wanted.block, wanted.is_aligned);
+    *k = (struct picked){s->group, s->schedule, leader->block, s->hands_on, leader->is_aligned,
+        pick(cx, c, s, leader->block, leader->is_aligned)};
     return k->config;
 }
 
@@ -211,18 +230,14 @@ static int blocks_on_sm(const struct arch *m, int block, int min_blocks, int sme
     return most < 1 ? 1 : most;
 }
 
-struct phase_configs { /* of one phase */
-    struct config of[MAX_VARIANTS];
-};
-
 /* Sets one more entry of launch j after configuration f of its leader.
  * False where some phase has none to go with it. */
 static bool add_entry(struct cx *cx, struct scheduled_graph *c, struct launch_phases j, int leader,
-    const struct config *f, struct phase_configs *configs, int v, struct picks *known) {
+    const struct config *f, struct phase_configs *configs, int v) {
     int smem = 0, min_blocks = 32;
     for (int i = 0; i < j.n; i++) {
         const struct scheduled *s = &c->kernels[j.first + i];
-        const struct config *own = is_pass_of(s, &c->kernels[leader]) ? f : pick_once(cx, c, known, j.first + i, f);
+        const struct config *own = is_pass_of(s, &c->kernels[leader]) ? f : pick_once(cx, c, j.first + i, f);
         if (!own) return false;
         configs[i].of[v] = *own;
         if (smem < own->smem_bytes) smem = own->smem_bytes;
@@ -289,11 +304,10 @@ static bool configure_phases(struct cx *cx, struct scheduled_graph *c, struct la
     const struct scheduled *l = &c->kernels[leader];
     if (!l->group->contraction) l = configure_for(cx, c, l, BLOCK);
     if (!l) return false;
-    struct phase_configs *configs = NEW_ARRAY(&cx->arena, struct phase_configs, j.n);
-    struct picks known = {0};
+    struct phase_configs *configs = picks_of(cx, c)->configs;
     for (int v = 0; v < l->n_configs; v++)
         if (config_is_possible(cx, c, l, &l->configs[v]))
-            n += add_entry(cx, c, j, leader, &l->configs[v], configs, n, &known);
+            n += add_entry(cx, c, j, leader, &l->configs[v], configs, n);
     for (int i = 0; n && i < j.n; i++) {
         struct scheduled *s = &c->kernels[j.first + i];
         memcpy(s->configs, configs[i].of, sizeof s->configs);
@@ -328,7 +342,7 @@ static bool may_join(struct cx *cx, struct scheduled_graph *c, int i) {
 
 static bool join(struct cx *cx, struct scheduled_graph *c, int i) {
     struct launch_phases j = {.first = c->launches[i].first, .n = c->launches[i].n + c->launches[i + 1].n};
-    struct scheduled *before = NEW_ARRAY(&cx->arena, struct scheduled, j.n);
+    struct scheduled *before = picks_of(cx, c)->before;
     double seconds = c->seconds;
     memcpy(before, &c->kernels[j.first], (size_t)j.n * sizeof *before);
     for (int by_maps = 1; !configure_phases(cx, c, j, by_maps); by_maps--) {

@@ -227,6 +227,7 @@ struct scheduled_graph { /* the partition taken, each group scheduled */
     struct partial *partials;  /* numbered after the partition's buffers */
     double seconds;
     int n_free;                /* phases that nobody waits for */
+    struct picks *picks;       /* what phases.c has found for phases so far */
     int n_others;
     struct proposal *others; /* what the other proposals would have cost */
     struct fx_expr takes;    /* of several partitions of a kernel: where this one is taken, unless one before it is */

@@ -234,11 +234,34 @@ START_TEST(test_any_extents) {
 }
 END_TEST
 
+/* What joins many launches finds a schedule for each phase once: 3 s here, where once for each launch that was tried
+ * took more than a minute. */
+START_TEST(test_many_phases) {
+    enum { DEPTH = 40 };
+    char text[DEPTH * 40 + 200];
+    struct fx_options options = FX_OPTIONS;
+    fx_compilation *c;
+    size_t n = (size_t)snprintf(text, sizeof text, "kernel f(x: f32[M,N]) -> y: f32[M,N] " REQUIRE "{\nv0 = x\n");
+    for (int i = 0; i < DEPTH; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "v%d = softmax[%c](v%d)\n", i + 1, i % 2 ? 'N' : 'M', i);
+    n += (size_t)snprintf(text + n, sizeof text - n, "y = v%d\n}", DEPTH);
+    ck_assert_uint_lt(n, sizeof text);
+    ck_assert_int_eq(fx_compile(text, n, "many.fx", &options, &c), FX_OK);
+    const struct fx_kernel *k = fx_find_kernel(fx_get_plan(c), "f");
+    ck_assert_int_eq(k->n_launches, 1);
+    fx_close(c);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("phases");
     TCase *t = tcase_create("phases");
     tcase_add_loop_test(t, test_subject, 0, N_SUBJECTS);
     tcase_add_loop_test(t, test_any_extents, 0, N_SUBJECTS);
+    suite_add_tcase(s, t);
+    t = tcase_create("many");
+    tcase_set_timeout(t, 40);
+    tcase_add_test(t, test_many_phases);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
