@@ -88,7 +88,7 @@ static const struct {
         {"FACTORED[PASSES] = {true}", "    return c_;", "where_ = within_ ? acc[0][v] : ", "fx_chain_exp_of(acc[0][v], late(pass), a."}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](tanh((q @ k) * c) * 30) @ v }",
-        {"FACTORED[PASSES] = {true}", "    return 3e+01f;", "fx_chain_exp_of(acc[0][v], late(pass), a."}},
+        {"FACTORED[PASSES] = {true}", "    return 30.0f;", "fx_chain_exp_of(acc[0][v], late(pass), a."}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](tanh(q @ k) * c) @ v }",
         {"FACTORED[PASSES] = {false}"}},
