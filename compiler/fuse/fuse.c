@@ -53,21 +53,43 @@ static void labels_of_k(
     memcpy(k->axes, &t.axes[t.n_axes - k->n], k->n * sizeof *k->axes);
 }
 
-/* The largest tensor that value v is computed from element by element, which has all labels of v; NULL: there is none.
- */
-static const struct param *source_of(const struct graph *g, const struct node *v) {
-    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
-    const struct param *largest = NULL;
+/* The labels of v as it is stored, unless what reads it asks for another order: of a product by tiles those of its
+ * batches stand first, as tiles have none of them. */
+static void own_order(const struct graph *g, const struct node *v, int *axes) {
+    struct contraction c;
+    const bool has_tiles = as_tiles(g, v, &c);
+    int n = 0;
+    for (int of_tiles = 0; of_tiles < 2; of_tiles++)
+        for (int i = 0; i < v->n_axes; i++) {
+            const bool is_of_tiles = !has_tiles || !node_has_axis(c.a, v->axes[i]) || !node_has_axis(c.b, v->axes[i]);
+            if (is_of_tiles == of_tiles) axes[n++] = v->axes[i];
+        }
+}
+
+/* The order of the largest tensor that v is computed from element by element, or along a label by running sums, and
+ * which has all labels of v; false: there is none. A contraction that is summed along is one, as it is stored first. */
+static bool find_source(const struct graph *g, const struct node *v, struct tensor *source) {
+    bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), is_scanned = false;
+    struct contraction c;
+    source->n_axes = 0;
     seen[v->id] = true;
     for (int i = v->id; i >= 0; i--) {
         const struct node *n = g->nodes[i];
-        if (!seen[i]) continue;
-        for (int a = 0; a < n->n_args && (n->kind == N_OP || n->kind == N_CAST); a++) seen[n->args[a]->id] = true;
-        const struct param *p = n->kind == N_INPUT ? &g->kernel->params[n->param] : NULL;
-        if (!p || p->is_strided || !nodes_same_axes(p->axes, p->n_axes, v->axes, v->n_axes)) continue;
-        if (!largest || fx_dtype_bits(p->dtype) > fx_dtype_bits(largest->dtype)) largest = p;
+        if (!seen[i] || !nodes_same_axes(n->axes, n->n_axes, v->axes, v->n_axes)) continue;
+        struct tensor t = {.param = -1, .dtype = n->dtype, .n_axes = n->n_axes};
+        is_scanned |= n->kind == N_SCAN;
+        if (is_scanned && as_tiles(g, n, &c)) own_order(g, n, t.axes);
+        else if (n->kind == N_INPUT && !g->kernel->params[n->param].is_strided) t = tensor_of_param(g, n->param);
+        else {
+            const bool is_through = n->kind == N_OP || n->kind == N_CAST || n->kind == N_SCAN || n->kind == N_ACCESS;
+            for (int a = 0; a < n->n_args && is_through; a++) seen[n->args[a]->id] = true;
+            continue;
+        }
+        if (nodes_same_axes(t.axes, t.n_axes, v->axes, v->n_axes) &&
+            (!source->n_axes || fx_dtype_bits(t.dtype) > fx_dtype_bits(source->dtype)))
+            *source = t;
     }
-    return largest;
+    return source->n_axes > 0;
 }
 
 /* Whether a factor v of 16 bits stays in the order of the tensor that it is computed from: that has k, and then m or n,
@@ -80,16 +102,17 @@ static bool keeps_order(const struct graph *g, const struct buffer *b, const str
     if (b->dtype != FX_F16 && b->dtype != FX_BF16) return false;
     if (!as_contraction(reader, &c) || (c.a != v && c.b != v) || reader->n_reduced != 1) return false;
     const struct node *other = c.a == v ? c.b : c.a;
-    const struct param *p = source_of(g, v);
-    if (!p || p->n_axes < 2) return false;
-    const int last = p->axes[p->n_axes - 1];
-    const bool is_packed = p->packed.factor && p->packed.axis == p->n_axes - 1;
+    struct tensor t;
+    if (!find_source(g, v, &t) || t.n_axes < 2) return false;
+    const struct param *p = t.param >= 0 ? &g->kernel->params[t.param] : NULL;
+    const int last = t.axes[t.n_axes - 1];
+    const bool is_packed = p && p->packed.factor && p->packed.axis == p->n_axes - 1;
     const int64_t extent = g->kernel->axes[last].extent;
-    if (p->axes[p->n_axes - 2] != reader->reduced[0] || node_has_axis(other, last)) return false;
-    for (int i = 0; i < p->n_axes - 2; i++)
-        if (!node_has_axis(other, p->axes[i])) return false; /* more of m or n */
+    if (t.axes[t.n_axes - 2] != reader->reduced[0] || node_has_axis(other, last)) return false;
+    for (int i = 0; i < t.n_axes - 2; i++)
+        if (!node_has_axis(other, t.axes[i])) return false; /* more of m or n */
     if (extent >= 0 ? extent % VECTOR != 0 : !is_packed) return false;
-    memcpy(axes, p->axes, (size_t)p->n_axes * sizeof *axes);
+    memcpy(axes, t.axes, (size_t)t.n_axes * sizeof *axes);
     return true;
 }
 
@@ -109,9 +132,11 @@ static void choose_order(struct fuser *f, struct buffer *b, const struct node *r
         return;
     }
     struct axis_list k = {0};
+    int own[MAX_AXES];
+    own_order(f->g, v, own);
     if (reader) labels_of_k(f, v, reader, &k);
     for (int i = 0; i < v->n_axes; i++)
-        if (!set_has(k.axes, k.n, v->axes[i])) b->axes[b->n_axes++] = v->axes[i];
+        if (!set_has(k.axes, k.n, own[i])) b->axes[b->n_axes++] = own[i];
     for (int i = 0; i < k.n; i++) b->axes[b->n_axes++] = k.axes[i];
     struct partial_of x;
     if (as_partial(
