@@ -3,10 +3,12 @@
  *
  * In: the operand, with its layout, and its place in a segment. Out: struct computed. A chunk is up to COMPUTED_CHUNK
  * adjacent elements of a flattened run of labels, along k or along m or n, and begins at a multiple of its length. */
+#include <limits.h>
 #include <math.h>
+#include <string.h>
 
-#include "schedule/computed.h"
 #include "graph/operand.h"
+#include "schedule/computed.h"
 
 int operand_leaves(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o,
     struct node **leaves, int max) {
@@ -31,6 +33,22 @@ static bool ends_with(const struct tensor *t, const struct axis_list *run) {
     return at >= 0 && at + run->n == t->n_axes;
 }
 
+int computed_adjacent(const struct leaf *f, const struct axis_list *along) {
+    const struct node *n = f->node;
+    const struct tensor *t = &f->tensor;
+    int count = 1; /* of the last label, elements lie so wherever it is a piece */
+    if (t->is_strided) return count;
+    while (count < along->n && count < t->n_axes) {
+        const int axis = along->axes[along->n - 1 - count];
+        bool is_next = t->axes[t->n_axes - 1 - count] == axis;
+        for (int i = 0; n->kind == N_ACCESS && i < n->n_at; i++)
+            is_next &= n->at[i] != axis && !node_has_axis(n->args[1 + i], axis);
+        if (!is_next) break;
+        count++;
+    }
+    return count;
+}
+
 static bool is_zero(const struct node *n) {
     return n->kind == N_CONST && n->num == 0 && !signbit(n->num) && n->integer == 0;
 }
@@ -48,10 +66,24 @@ static enum leaf_kind kind_in_memory(const struct graph *g, const struct partiti
     return LEAF_PIECE;
 }
 
-/* Which nodes are the same for a whole chunk: they lack its labels, or have only the quotient of its index by a
- * multiple of its length. */
+/* n_outside of a run. *rest: the extents behind, as far as they are known. */
+static int labels_outside(const struct graph *g, const struct axis_list *run, int64_t *rest) {
+    *rest = 1;
+    for (int i = run->n - 1; i > 0; i--) {
+        const int64_t extent = g->kernel->axes[run->axes[i]].extent;
+        if (extent < 0 || extent > INT_MAX) continue;
+        *rest = *rest * extent <= INT_MAX ? *rest * extent : *rest;
+        if (*rest % COMPUTED_CHUNK == 0) return *rest > 0 ? i : 0;
+    }
+    return 0;
+}
+
+/* Which nodes are the same for a whole chunk: they lack its labels, or have only the first ones, behind which whole
+ * chunks lie, or the quotient of its index by a multiple of its length. */
 static void find_uniform(const struct graph *g, const struct operand *o, struct computed *m) {
-    const struct axis_list *l = m->along;
+    struct axis_list inside = {.n = m->along->n - m->n_outside};
+    memcpy(inside.axes, m->along->axes + m->n_outside, (size_t)inside.n * sizeof *inside.axes);
+    const struct axis_list *l = &inside;
     for (int i = 0; i <= o->value->id; i++) {
         const struct node *n = g->nodes[i];
         bool has = false, of_uniform = n->n_args > 0 && (n->kind == N_OP || n->kind == N_CAST || n->kind == N_ACCESS);
@@ -117,6 +149,8 @@ struct computed computed_open(const struct graph *g, const struct partition *p, 
     const struct axis_list *across = is_k ? mn : &e->k;
     struct node **nodes = NEW_ARRAY(a, struct node *, g->n_nodes + 1);
     struct computed m = {.along = is_k ? &e->k : mn, .is_uniform = NEW_ARRAY(a, bool, g->n_nodes + 1)};
+    int64_t rest;
+    m.n_outside = labels_outside(g, m.along, &rest);
     find_uniform(g, o, &m);
     m.n_leaves = operand_leaves(g, p, r, o, nodes, g->n_nodes);
     m.leaves = NEW_ARRAY(a, struct leaf, m.n_leaves + 1);
@@ -134,9 +168,13 @@ struct computed computed_open(const struct graph *g, const struct partition *p, 
 }
 
 int computed_most_chunk(const struct graph *g, const struct operand *o, const struct computed *m, int most) {
+    int64_t rest;
+    labels_outside(g, m->along, &rest);
     for (int i = 0; i <= o->value->id; i++) {
         const struct node *n = g->nodes[i];
         bool is_along = false;
+        for (int j = 0; j < m->n_outside && m->is_uniform[i]; j++)
+            while (node_has_axis(n, m->along->axes[j]) && most > COMPUTED_CHUNK && rest % most) most /= 2;
         for (int j = 0; j < m->along->n; j++) is_along |= node_has_axis(n, m->along->axes[j]);
         if (!is_along || !m->is_uniform[i] || n->kind != N_OP || n->op != O_FLOORDIV) continue;
         while (most > COMPUTED_CHUNK && n->args[1]->integer % most) most /= 2;

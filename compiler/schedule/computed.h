@@ -10,9 +10,9 @@ enum leaf_kind {
     LEAF_ONE,    /* the same for a whole chunk */
     LEAF_HELD,   /* adjacent in memory, wherever a chunk begins: held as it lies there */
     LEAF_SHARED, /* likewise, but the same for every row of chunks: part of their context */
-    LEAF_PIECE, /* adjacent in memory where the chunk does not go past the last label: so it is in the aligned variants,
-                   element by element in the others; the other labels are at positions, and it is zero where they are
-                   outside */
+    LEAF_PIECE, /* adjacent in memory where the chunk does not go past the last labels (computed_adjacent): so it is in
+                   the aligned variants, element by element in the others; other labels are at positions, and it is zero
+                   where they are outside */
     LEAF_WORD,  /* packed: one word has the chunk's fields */
     LEAF_MANY,  /* element by element */
 };
@@ -26,6 +26,7 @@ struct leaf { /* what a computed operand reads */
 
 struct computed { /* a computed operand, chunk by chunk */
     const struct axis_list *along; /* the labels that chunks run along: k, or m or n */
+    int n_outside;   /* of these the first ones that are the same for a whole chunk: others behind them have whole ones */
     struct leaf *leaves;
     int n_leaves;
     bool *is_uniform; /* by node: the same for a whole chunk */
@@ -34,6 +35,8 @@ struct computed { /* a computed operand, chunk by chunk */
 /* What computed operand o of segment e of group r reads; mn: the labels of its m or n. */
 struct computed computed_open(const struct graph *g, const struct partition *p, const struct group *r,
     const struct operand *o, const struct segment *e, const struct axis_list *mn);
+/* How many last labels of a run that chunks lie along are adjacent in memory where leaf f, a piece, reads them. */
+int computed_adjacent(const struct leaf *f, const struct axis_list *along);
 enum halves { /* how a value of an operand of 16-bit floats can be computed, two at a time */
     HALVES_NONE,
     HALVES_UNIFORM, /* the same for a whole chunk: computed once, as elsewhere */

@@ -53,20 +53,21 @@ static int label_along(
  * SM, most of them waiting. */
 static const double GATHERED = 200;
 
-/* Operations an element of the operand takes; what is the same for a chunk along `along` is computed once for it. `of`:
- * what is computed two elements at a time, of which bits of a word take two instructions, a sum or a product one. */
+/* Operations an element of the operand takes; what is the same for a chunk of m is computed once for it. `of`: what is
+ * computed two elements at a time, of which bits of a word take two instructions, a sum or a product one. */
 static double ops_of(const struct graph *g, const struct partition *p, const struct group *r, const struct operand *o,
-    const struct axis_list *along, const enum halves *of) {
-    enum { CHUNK = 8 };
+    const struct computed *m, const enum halves *of) {
+    const struct axis_list *along = m->along;
     bool *needed = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1);
     double ops = 0;
     needed[o->value->id] = true;
     for (int i = o->value->id; i >= 0; i--) {
         struct node *at = g->nodes[i];
         struct tensor t;
-        bool has_along = false;
         if (!needed[i] || at->kind == N_CONST || at->kind == N_SCALAR) continue;
-        for (int a = 0; a < along->n; a++) has_along |= node_has_axis(at, along->axes[a]);
+        const bool is_loaded = node_is_loaded(g, p, r, at, &t), is_read = is_loaded || at->kind == N_ACCESS;
+        bool has_along = false; /* a read for each chunk takes about as long as one of all its elements */
+        for (int a = is_read ? 0 : m->n_outside; a < along->n; a++) has_along |= node_has_axis(at, along->axes[a]);
         if (of && (of[i] > HALVES_UNIFORM || at == o->value)) {
             ops += at->kind == N_CAST ? 0 : (at->kind == N_OP ? 0.5 : 1) / INSTRUCTIONS;
         } else {
@@ -74,10 +75,9 @@ static double ops_of(const struct graph *g, const struct partition *p, const str
             double bytes, one = at->kind == N_ACCESS ? 4.0 : 1.0;
             if (at->has_fill && has_along && !axes_have(along->axes, along->n, label_along(g, p, r, at, &bytes)))
                 one = GATHERED;
-            ops += one / (has_along ? 1 : CHUNK);
+            ops += one / (has_along ? 1 : COMPUTED_CHUNK);
         }
-        if (node_is_loaded(g, p, r, at, &t)) continue;
-        for (int a = 0; a < at->n_args; a++) needed[at->args[a]->id] = true;
+        for (int a = 0; !is_loaded && a < at->n_args; a++) needed[at->args[a]->id] = true;
     }
     return ops;
 }
@@ -111,7 +111,7 @@ void gemm_choose_layout(const struct graph *g, const struct partition *p, const 
     if (!o->is_computed) return;
     const struct segment e = {.k = *k};
     const struct computed m = computed_open(g, p, r, o, &e, mn);
-    o->ops = ops_of(g, p, r, o, m.along, computed_halves(g, o, &m, t));
+    o->ops = ops_of(g, p, r, o, &m, computed_halves(g, o, &m, t));
 }
 
 /* What an SM issues in a cycle beside the mainloop. */

@@ -164,7 +164,8 @@ static void need_computed(struct terms *x, int *n, const struct scheduled_graph 
         }
         if (f->kind != LEAF_HELD && f->kind != LEAF_SHARED && f->kind != LEAF_PIECE) continue;
         int bytes = chunk * bytes_of(&f->tensor);
-        if (f->kind == LEAF_PIECE) need_multiple(x, n, k, &m.along->axes[m.along->n - 1], 1, chunk);
+        const int adjacent = f->kind == LEAF_PIECE ? computed_adjacent(f, m.along) : 0;
+        if (adjacent) need_multiple(x, n, k, m.along->axes + m.along->n - adjacent, adjacent, chunk);
         need_aligned(x, n, k, &f->tensor, bytes < 16 ? bytes : 16);
         need_strides(x, n, k, &f->tensor, chunk);
     }

@@ -43,6 +43,22 @@ kernel mask(x: f16[M,K], w: f16[K,N]) -> y: f32[M,N] with { fuse: require } { y 
 kernel batched(x: f16[B,M,K], s: f32[B,K], w: f16[B,K,N]) -> y: f32[B,M,N] with { fuse: require } { y = (x * s) @ w }
 kernel sk(x: f32[M,K], s: f32[K], w: f32[K,N]) -> y: f32[M,N] with { fuse: require } { y = (x * s) @ w }
 kernel two(x: bf16[M,K], w1: bf16[K,N], s: f32[N], w2: bf16[N,K], s2: f32[K]) -> y: f32[M,N] with { fuse: require } { y = (x @ (w1 * s)) * (x @ (w2 * s2)) }
+# chunks within the last of the labels that they run over: what lacks those is one value a chunk, and pixels of a plane lie adjacent whatever the length of its lines
+kernel heads(x: bf16[L,H,P=16], s: f32[L,H], b: bf16[L,N]) -> y: f32[H,P,N] with { fuse: require } { y = sum[L](x * (s - (s[L: 0] ?? 0)) * b) }
+kernel groups(x: bf16[M,K=G*R], w: i8[N,G,R=24], s: bf16[N,G]) -> y: f32[M,N] with { fuse: require } { y = x{K->(G,R)} @[G,R] (w * s) }
+kernel pairs(x: bf16[M,G,R=12], s: bf16[M,G], w: bf16[N,G,R]) -> y: f32[M,N] with { fuse: require } { y = (x * s) @[G,R] w }
+kernel pixels(x: f16[B,C,H,W], s: f16[B,C], w: f16[O,C]) -> y: f16[B,O,H,W] with { fuse: require } { y = w @[C] (x * s) }
+kernel bands(x: f16[B,C,H,W], s: f16[B,C,H], w: f16[O,C]) -> y: f16[B,O,H,W] with { fuse: require } { y = w @[C] (x * s) }
+test heads { L=70 H=9 N=40 init: integers(-2,2) tol: exact }
+test heads { L=33 H=3 N=7 init: integers(-2,2) tol: exact }
+test groups { M=40 N=72 G=5 init: integers(-2,2) tol: exact }
+test groups { M=7 N=65 G=3 init: integers(-2,2) tol: exact }
+test pairs { M=40 N=72 G=6 init: integers(-2,2) tol: exact }
+test pixels { B=3 C=40 H=6 W=12 O=24 init: integers(-2,2) tol: exact }
+test pixels { B=3 C=40 H=5 W=7 O=24 init: integers(-2,2) tol: exact }
+test pixels { B=2 C=24 H=4 W=8 O=16 init: integers(-2,2) tol: exact }
+test bands { B=3 C=40 H=6 W=12 O=24 init: integers(-2,2) tol: exact }
+test bands { B=2 C=40 H=5 W=16 O=24 init: integers(-2,2) tol: exact }
 test cast { M=129 N=136 K=72 init: integers(-2,2) seed: 0 tol: exact }
 test cast { M=65 N=63 K=67 init: integers(-2,2) seed: 1 tol: exact }
 test cast { M=256 N=256 K=192 init: integers(-2,2) seed: 2 tol: exact }
