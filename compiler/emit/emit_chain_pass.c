@@ -3,6 +3,8 @@
  * In: a scheduled chain, and the number of a pass. Out: find_maxima, which finds the shifts of exponentials; rescale,
  * which scales the sums so far to a new shift; fold, which adds elements and, in the last pass, computes the factor of
  * the second contraction; finish, which computes the results of a row. */
+#include <string.h>
+
 #include "emit/emit_chain.h"
 
 static const char *const LOG2_E = "1.44269504f";
@@ -97,7 +99,7 @@ static void emit_find_maxima(struct chain_problem *b, int pass) {
         const struct node *n = over->maxima[i];
         const char *x = value_at(&b->w, p, n->args[0]), *so_far = member_of(b, "b", n);
         value_line(&b->w, "%s = %s;", so_far, value_combined(&b->w, n->reduction, FX_F32, so_far, x));
-        if (over->keeps) value_line(&b->w, "acc[0][v] = %s;", x);
+        if (over->keeps && strcmp(x, "acc[0][v]") != 0) value_line(&b->w, "acc[0][v] = %s;", x);
     }
     b->w.narrow = NULL;
     b->w.indent = 2;
@@ -151,18 +153,24 @@ static void emit_rescale(struct chain_problem *b, int pass) {
     value_close_function(&b->w);
 }
 
-/* What elements are not multiplied by. */
+/* What elements are not multiplied or divided by. */
 static void emit_factor(struct chain_problem *b, int pass) {
     const struct shifted_exp *f = chain_factored(b, pass);
     if (!f) return;
-    struct scope *p = chain_at_row(b, pass);
+    const bool is_divided = node_is_op(f->product, O_DIV);
+    const char *maximum = member_of(b, "b", f->maximum);
     value_open_function(&b->w, "  FX_DEVICE float factor(fx_chain_pass<%d>) const", pass);
-    buf_line(b->w.out, "    return %s;", value_at(&b->w, p, f->factor));
+    const char *by = value_at(&b->w, chain_at_row(b, pass), f->factor);
+    buf_line(b->w.out, "    return %s%s;", is_divided ? "1.0f / " : "", by);
     value_close_function(&b->w);
     buf_line(b->w.out,
         "  FX_DEVICE float late(fx_chain_pass<%d> pass) const { return fx_chain_late(factor(pass)); }", pass);
     value_open_function(&b->w, "  FX_DEVICE void multiply(fx_chain_pass<%d> pass, maxima%d &b) const", pass, pass);
-    value_line(&b->w, "%s *= late(pass);", member_of(b, "b", f->maximum));
+    if (is_divided) {
+        if (f->factor->kind != N_CONST) value_line(&b->w, "if (late(pass) != factor(pass)) return;");
+        by = value_at(&b->w, chain_at_row(b, pass), f->factor);
+        value_line(&b->w, "%s = %s / %s;", maximum, maximum, by);
+    } else value_line(&b->w, "%s *= late(pass);", maximum);
     value_close_function(&b->w);
 }
 

@@ -1,13 +1,16 @@
 /* Factors by which the elements of a chain need not be multiplied. In exp(x - c), let c be the maximum of x's row and x
  * = y * f, or a choice between y * f and -inf, where f is above 0 and the same for all elements. Then exp(y * f - c) is
- * one multiply-add, and c is f times the maximum of y, to the bit, because rounding keeps the order. An intermediate y
- * * f that is rounded to bf16, which has the range of f32, leaves f to the result: the number of roundings hardly
+ * one multiply-add, and c is f times the maximum of y, to the bit, because rounding keeps the order. Likewise for x =
+ * y / d: c is the maximum of y divided by d, and exp(y / d - c) takes a multiply-add of y and 1 / d. An intermediate
+ * y * f that is rounded to bf16, which has the range of f32, leaves f to the result: the number of roundings hardly
  * changes.
  *
  * In: a chain whose passes are known. Out: for its exponentials, f and the product. */
 #include <math.h>
 
 #include "schedule/chain_program.h"
+
+enum { MOST_STEPS = 6 };
 
 /* A constant that is plain as kernels/driver_chain.cuh:fx_chain_late has it. */
 static bool is_plain(const struct node *n) { return n->kind == N_CONST && n->num >= 1e-30 && n->num <= 1e30; }
@@ -29,8 +32,17 @@ static bool is_read_by(const struct graph *g, const struct chain *x, const struc
     return true;
 }
 
-/* The product that exponential k is taken of, if it is one with a factor that may wait: one that the kernel is given
- * only where the driver can multiply in its place, first contractions themselves. */
+/* Whether n is made of what a launch is given, scalars and extents, in at most `depth` steps. */
+static bool is_given(const struct node *n, int depth) {
+    const bool is_leaf = n->kind == N_SCALAR || n->kind == N_SIZE || n->kind == N_CONST;
+    bool is = n->n_axes == 0 && (is_leaf || ((n->kind == N_CAST || n->kind == N_OP) && depth > 0));
+    for (int i = 0; i < n->n_args && is; i++) is = is_given(n->args[i], depth - 1);
+    return is;
+}
+
+/* The product or quotient that exponential k is taken of, if its factor may wait: one that is given at the launch only
+ * where the driver can multiply in its place, first contractions themselves. A divisor is no negative number: by such a
+ * one, whose reciprocal the driver multiplies by, elements would be rounded once more. */
 static struct node *find_product(const struct graph *g, const struct chain *x, const struct shifted_exp *e, int *side) {
     struct node *n = e->x;
     if (!is_read_by(g, x, n, NULL)) return NULL;
@@ -39,11 +51,14 @@ static struct node *find_product(const struct graph *g, const struct chain *x, c
         if (!other || !is_read_by(g, x, n->args[other], n)) return NULL;
         n = n->args[other];
     }
-    if (!node_is_op(n, O_MUL) || n->dtype != FX_F32) return NULL;
-    for (*side = 0; *side < 2; ++*side) {
+    if (n->kind != N_OP || n->dtype != FX_F32) return NULL;
+    const bool is_divided = n->op == O_DIV;
+    if (!is_divided && n->op != O_MUL) return NULL;
+    for (*side = is_divided; *side < 2; ++*side) {
         const struct node *by = n->args[*side], *of = n->args[1 - *side];
-        bool is_scalar = by->kind == N_SCALAR && by->dtype == FX_F32;
-        if (is_plain(by) || (is_scalar && x->parts.n_inner == 1 && of == x->parts.inner[0])) return n;
+        const bool may_wait = by->dtype == FX_F32 && by->kind != N_CONST && is_given(by, MOST_STEPS) &&
+                              (!is_divided || node_is_op(by, O_SQRT));
+        if (is_plain(by) || (may_wait && x->parts.n_inner == 1 && of == x->parts.inner[0])) return n;
     }
     return NULL;
 }
@@ -81,6 +96,20 @@ static bool has_raised(const struct chain *x, int pass) {
     return false;
 }
 
+static bool is_made_of(const struct node *n, const struct node *of) {
+    bool is = n == of;
+    for (int i = 0; i < n->n_args && !is; i++) is = is_made_of(n->args[i], of);
+    return is;
+}
+
+/* The factor is computed where it is used, not kept of each row. */
+static void drop_value(struct node **values, int *n_values, const struct node *factor) {
+    int n = 0;
+    for (int i = 0; i < *n_values; i++)
+        if (!is_made_of(factor, values[i])) values[n++] = values[i];
+    *n_values = n;
+}
+
 void chain_find_factors(const struct graph *g, struct chain *x) {
     find_outer(g, x);
     for (int k = 0; k < x->n_exps; k++) {
@@ -91,6 +120,9 @@ void chain_find_factors(const struct graph *g, struct chain *x) {
             e->maximum->reduction != RED_MAX)
             continue;
         e->product = find_product(g, x, e, &side);
-        if (e->product) e->factor = e->product->args[side], e->scaled = e->product->args[1 - side];
+        if (!e->product) continue;
+        e->factor = e->product->args[side], e->scaled = e->product->args[1 - side];
+        drop_value(x->values, &x->n_values, e->factor);
+        for (int w = 0; w < x->n_passes; w++) drop_value(x->passes[w].values, &x->passes[w].n_values, e->factor);
     }
 }

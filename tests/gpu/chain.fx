@@ -474,3 +474,33 @@ kernel cubic(a: f32[N,I=16,J=16]) -> (e: f32[N,I,J], g: f32[N,I,J]) {
 }
 test cubic { N=3 init: integers(-2,2) tol: exact }
 test cubic { N=2 seed: 1 }
+
+# Scores that are divided by what a launch is given: the maximum of a row is, and exponents are multiplied by the reciprocal.
+kernel divided(q: f16[B,S,D], k: f16[B,T,D], v: f16[B,T,D]) -> (o: f16[B,S,D], m: f32[B,S], lse: f32[B,S]) with { fuse: require } {
+  s   = where(idx(T) <= idx(S) + 9, (q @ k) / sqrt(size(D)), -inf)
+  m   = max[T](s)
+  lse = logsumexp[T](s)
+  o   = softmax[T](s) @ v
+}
+test divided { B=2 S=65 T=70 D=24 }
+test divided { B=1 S=130 T=300 D=96 init: integers(-3,3) }
+test divided { B=1 S=200 T=200 D=130 q.init: outlier(0,1000) }
+kernel divided_fixed(q: f16[S,D=72], k: f16[T,D], v: f16[T,D]) -> (o: f16[S,D], lse: f32[S]) with { fuse: require } {
+  s   = q @ k / sqrt(size(D))
+  lse = logsumexp[T](s)
+  o   = softmax[T](s) @ v
+}
+test divided_fixed { S=130 T=300 }
+test divided_fixed { S=65 T=70 init: integers(-3,3) }
+kernel divided_few(q: bf16[B,R,D], k: bf16[B,T,D], v: bf16[B,T,N]) -> y: bf16[B,R,N] with { fuse: require } { y = softmax[T](q @ k / 0.3) @ v }
+test divided_few { B=2 R=4 T=1000 D=128 N=128 }
+test divided_few { B=1 R=65 T=130 D=40 N=33 }
+kernel divided_far(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N]) -> y: bf16[S,N] with { fuse: require } { y = softmax[T](q @ k / 3e29) @ v }
+test divided_far { S=66 T=70 D=64 N=64 q.init: outlier(0,3e29) }
+kernel scaled_by(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], c: f32) -> (y: bf16[S,N], l: f32[S]) with { fuse: require } {
+  s = q @ k * (c * rsqrt(size(D)))
+  y = softmax[T](s) @ v
+  l = logsumexp[T](s)
+}
+test scaled_by { S=66 T=70 D=64 N=64 c=2 }
+test scaled_by { S=66 T=70 D=40 N=64 c=-2 }

@@ -89,6 +89,23 @@ static const struct {
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](tanh((q @ k) * c) * 30) @ v }",
         {"FACTORED[PASSES] = {true}", "    return 30.0f;", "fx_chain_exp_of(acc[0][v], late(pass), a."}},
+    {"kernel f(q: f16[S,D=72], k: f16[T,D], v: f16[T,N]) -> (o: f16[S,N], l: f32[S])" REQUIRED
+     "{ s = where(idx(T) <= idx(S), q @ k / sqrt(size(D)), -inf)\n o = softmax[T](s) @ v\n l = logsumexp[T](s) }",
+        {"FACTORED[PASSES] = {true}", "    return 1.0f / 8.485281f;", "_ / 8.485281f;\n  }\n",
+            "fx_chain_exp_of(acc[0][v], late(pass), a."}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T]((q @ k) / sqrt(size(D))) @ v }",
+        {"FACTORED[PASSES] = {true}", "typedef fx_nothing values;", "    return 1.0f / sqrt_;",
+            "    if (late(pass) != factor(pass)) return;"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T]((q @ k) * (c * rsqrt(size(D)))) @ v }",
+        {"FACTORED[PASSES] = {true}", "typedef fx_nothing values;", "    const float mul_ = c_ * rsqrt_;"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T]((q @ k) / c) @ v }",
+        {"FACTORED[PASSES] = {false}"}},
+    {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
+     "{ o = softmax[T](3 / (q @ k)) @ v }",
+        {"FACTORED[PASSES] = {false}"}},
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], c: f32) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](tanh(q @ k) * c) @ v }",
         {"FACTORED[PASSES] = {false}"}},
