@@ -60,6 +60,9 @@ static void emit_known(struct chain_problem *b) {
     if (b->x->outer_exp >= 0)
         buf_line(b->w.out,
             "    float last;  // by which sums are scaled at the end: 1, unless the row's shift is not finite");
+    for (int k = 0; k < b->x->n_exps; k++)
+        if (chain_is_left_inexact(b->x, k))
+            buf_line(b->w.out, "    float exact%d;  // what sums of exponentials lack outside of the chain", k);
     if (b->r->n_steps) buf_line(b->w.out, "  };");
     bool has_values = b->x->n_values || b->x->n_limits;
     buf_line(b->w.out, has_values ? "  struct values {  // of a row, read by its elements"
@@ -193,11 +196,15 @@ static void emit_limits(struct chain_problem *b, bool is_end) {
 
 void emit_chain_results(struct values *w, struct scope *p, const struct launch *l, const char *results) {
     const struct group *r = l->kernel->group;
+    const struct chain *x = l->kernel->chain;
     struct arena *a = value_arena(w);
     for (int i = 0; i < r->n_steps; i++) {
         const struct node *n = r->steps[i];
+        const int k = x->exp_of[n->id];
         p->text[n->id] = arena_printf(
             a, n->dtype == FX_BOOL ? "(%s.%s != 0)" : "%s.%s", results, emit_member(w->names, n));
+        if (k >= 0 && chain_is_left_inexact(x, k))
+            p->text[n->id] = arena_printf(a, "(%s * %s.exact%d)", p->text[n->id], results, k);
     }
 }
 

@@ -267,9 +267,13 @@ static void emit_finish(struct chain_problem *b, int pass) {
         if (!chain_is_online(b->x, k, pass)) continue;
         const char *c = shift_at(b, k, pass, member_of(b, "r", b->x->exps[k].maximum));
         last[k] = emit_local_as(b->w.names, "last_");
-        value_line(&b->w, "const float %s = %s(a.%s == %s || t() == 0 ? 1.0f : exp2f(%s));", last[k],
-            b->x->exps[k].e->op == O_EXP2 ? "" : arena_printf(arena(b), "fx_chain_exact(a.%s) * ", b->shift[k]),
-            b->shift[k], c, scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], c)));
+        const bool is_left = chain_is_left_inexact(b->x, k);
+        const char *exact = b->x->exps[k].e->op == O_EXP2
+                                ? NULL : arena_printf(arena(b), "fx_chain_exact(a.%s)", b->shift[k]);
+        value_line(&b->w, "const float %s = %s%s(a.%s == %s || t() == 0 ? 1.0f : exp2f(%s));", last[k],
+            exact && !is_left ? exact : "", exact && !is_left ? " * " : "", b->shift[k], c,
+            scaled(b, k, arena_printf(arena(b), "a.%s - %s", b->shift[k], c)));
+        if (is_left) value_line(&b->w, "r.exact%d = %s;", k, exact);
         if (k == b->x->outer_exp) value_line(&b->w, "r.last = %s;", last[k]);
     }
     for (int i = 0; i < over->n_others; i++) {

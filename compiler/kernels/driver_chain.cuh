@@ -44,7 +44,7 @@ FX_DEVICE float fx_chain_change(float from, float to) {
   return fx_chain_unit(from) == unit ? __fmul_rn(from, unit) - __fmul_rn(to, unit) : fx_from_bits(0xff800000u);
 }
 
-// fx_chain_exact: the factor that exponentials so shifted lack to be exact ones, the same for all: their multiple of the shift is rounded. What is told outside of the chain is multiplied by it
+// fx_chain_exact: the factor that exponentials so shifted lack to be exact ones, the same for all: their multiple of the shift is rounded. What leaves the chain is multiplied by it
 FX_DEVICE float fx_chain_exact(float shift) {
   const float unit = fx_chain_unit(shift);
   return exp2f(-fmaf(shift, unit, -(shift * unit)));

@@ -418,6 +418,7 @@ bool chain_stores_row(const struct graph *g, const struct partition *p, const st
 static int count_words(const struct chain *x) {
     int words = x->outer_exp >= 0, is_wide = 0;
     for (int i = 0; i < x->parts.n_steps; i++) is_wide |= fx_dtype_bits(x->parts.steps[i]->dtype) == 64;
+    for (int k = 0; k < x->n_exps; k++) words += chain_is_left_inexact(x, k);
     words += x->parts.n_steps * (1 + is_wide); /* wide ones may leave a word before them empty */
     return words == 0 ? 1 : is_wide ? (words + 1) / 2 * 2 : words; /* an empty struct takes one */
 }

@@ -92,6 +92,12 @@ void chain_find_along(const struct graph *g, const struct partition *p, const st
 bool chain_ends_in(const struct chain *x, const struct node *n, int pass);
 /* Exponential k is taken online in the pass. */
 bool chain_is_online(const struct chain *x, int k, int pass);
+/* Whether sums of exponential k end in an earlier pass than those elements of which they divide, of 16 bits, and are
+ * left as inexact as these are alike; what reads them elsewhere multiplies them by what they lack. */
+static inline bool chain_is_left_inexact(const struct chain *x, int k) {
+    return x->exps[k].is_online && x->exps[k].e->op == O_EXP && x->exps[k].pass + 1 < x->n_passes &&
+           x->second.b_dtype != FX_F32;
+}
 /* Where node n, a quotient or a choice on the way to the outer exponential, is deferred: which operand stands in
  * its place in the intermediate, else -1. */
 int chain_undeferred(const struct chain *x, const struct node *n);
