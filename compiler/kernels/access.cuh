@@ -170,7 +170,9 @@ struct fx_chunk {
   FX_DEVICE void load(const T *p, int n_valid) {
 #pragma unroll
     for (int i = 0; i < (int)(sizeof w / sizeof *w); ++i) w[i] = 0;
-    if constexpr (IS_PACKED) {
+    if constexpr (IS_PACKED && V > 8 && BYTES % 16 == 0) {  // longer than chunks of tiles are: nobody else reads it
+      if (n_valid > 0) fx_load_once(w, p);
+    } else if constexpr (IS_PACKED) {
       if (n_valid > 0) fx_load_words(w, p);
     } else {
 #pragma unroll

@@ -102,7 +102,8 @@ struct fx_fields {
     if constexpr (ALIGNED && WORDS > 1) {
       unsigned all[WORDS * sizeof(WORD) / 4];
       if (n_valid <= 0) return;
-      fx_load_words(all, p);
+      if constexpr (V > 8 && sizeof all % 16 == 0) fx_load_once(all, p);  // longer chunks than tiles have: nobody else reads them
+      else fx_load_words(all, p);
       memcpy(w, all, sizeof all);
     } else {
 #pragma unroll
