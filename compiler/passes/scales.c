@@ -5,7 +5,8 @@
  * In: a graph. Out: one in which sum[G](sum[R](a * b) * s * t), s having no label of b alone and t none of a alone, has
  * become sum[G,R]((a * s) * (b * t)). a and b are f8 tensors with R contiguous, R is whole blocks of a mainloop, and
  * sums of products of f8 are allowed to keep fewer bits (language.md, "Accumulation"). may_scale records that the inner
- * sums were over the labels that no scale has, and may still be computed so. Only products that nothing else reads are
+ * sums were over the labels that no scale has, and may still be computed so. Where R is shorter than a block, they are
+ * not: a product of f32 takes less time than sums of every R through memory. Only products that nothing else reads are
  * rewritten. */
 #include "graph/operand.h"
 #include "passes/build.h"
@@ -46,14 +47,15 @@ static bool is_of(const struct node *s, const struct node *f, const struct node 
     return node_has_all(f, s->axes, s->n_axes) && !node_has_any(s, inner->reduced, inner->n_reduced);
 }
 
-static bool is_whole_blocks(const struct graph *g, const struct node *inner) {
+/* Elements of k of the inner sum; 0: not known, or more than any block. */
+static int64_t block_of(const struct graph *g, const struct node *inner) {
     int64_t size = 1;
     for (int i = 0; i < inner->n_reduced; i++) {
         int64_t extent = g->kernel->axes[inner->reduced[i]].extent;
-        if (extent < 1) return false;
-        size = size * (extent % BLOCK) % BLOCK;
+        if (extent < 1 || extent > INT32_MAX / size) return 0;
+        size *= extent;
     }
-    return size == 0;
+    return size;
 }
 
 /* Whether n is a sum of such products; c: the factors of the inner one. */
@@ -63,8 +65,10 @@ static bool is_scaled_sum(
     if (n->kind != N_REDUCE || n->reduction != RED_SUM || n->dtype != FX_F32 || !node_is_op(n->args[0], O_MUL) ||
         !find_leaves(n->args[0], readers, x) || !x->inner || !as_contraction(x->inner, c))
         return false;
+    const int64_t block = block_of(g, x->inner);
     if (!x->inner->may_round || !is_matrix_product(g, x->inner) || !is_f8(g, c->a, x->inner) ||
-        !is_f8(g, c->b, x->inner) || !is_whole_blocks(g, x->inner) || n->n_reduced + x->inner->n_reduced > MAX_AXES)
+        !is_f8(g, c->b, x->inner) || block == 0 || (block > BLOCK && block % BLOCK != 0) ||
+        n->n_reduced + x->inner->n_reduced > MAX_AXES)
         return false;
     if (!node_has_all(c->a, n->reduced, n->n_reduced) || !node_has_all(c->b, n->reduced, n->n_reduced)) return false;
     bool varies = false; /* from block to block: else the scales stand outside of the sum */
@@ -109,7 +113,7 @@ static struct node *scale(void *state, struct graph *out, const struct node *old
     sum.args[0] = build_op(out, O_MUL, factors[0], factors[1], NULL, x.inner);
     for (int i = 0; i < x.inner->n_reduced; i++)
         sum.n_reduced = set_add(sum.reduced, sum.n_reduced, x.inner->reduced[i]);
-    sum.may_scale = true;
+    sum.may_scale = block_of(w->g, x.inner) % BLOCK == 0;
     sum.may_round = sum.may_tf32 = false; /* which was said of factors that are none any more */
     sum.rounds_to = FX_BOOL;
     return build_node(out, sum);

@@ -27,6 +27,12 @@ kernel scaled_across(x: f8e4m3[M,K], s: f32[M,G=K/128], w: f8e4m3[N,K], t: f32[J
 kernel scaled_powers(x: f8e4m3[M,K], s: i8[M,G=K/128], w: f8e4m3[N,K], t: i8[N,G]) -> y: f32[M,N] with { fuse: require } {
   y = sum[G]((x{K->(G,R=128)} @[R] w{K->(G,R=128)}) * exp2(f32(s)) * exp2(f32(t)))
 }
+kernel scaled_short(a: f8e4m3[M,K=32*G], sa: u8[M,G], b: f8e4m3[N,K], sb: u8[N,G]) -> y: bf16[M,N] {
+  y = sum[G](sum[R](a{K->(G,R=32)} * b{K->(G,R=32)}) * exp2(f32(sa) - 127) * exp2(f32(sb) - 127))
+}
+kernel scaled_short_rows(x: f8e4m3[M,K], s: f32[M,G=K/64], w: f8e5m2[N,K]) -> y: f32[M,N] with { fuse: require } {
+  y = sum[G]((x{K->(G,R=64)} @[R] w{K->(G,R=64)}) * s)
+}
 kernel scaled_exactly(x: f8e4m3[M,K], s: f32[M,G=K/128], w: f8e4m3[N,K]) -> y: f32[M,N] with { precision: ieee } {
   y = sum[G]((x{K->(G,R=128)} @[R] w{K->(G,R=128)}) * s)
 }
@@ -36,6 +42,10 @@ kernel scaled_fixed(x: f8e4m3[M=256,K=512], s: f32[M,G=4], w: const f8e4m3[N=384
 }
 
 test scaled_both { M=200 N=384 K=512 init: integers(-3,3) tol: exact }
+test scaled_short { M=130 N=70 G=5 sa.init: integers(125,129) sb.init: integers(125,129) }
+test scaled_short { M=1 N=200 G=3 sa.init: integers(125,129) sb.init: integers(125,129) }
+test scaled_short_rows { M=67 N=129 K=192 init: integers(-3,3) tol: exact }
+test scaled_short_rows { M=16 N=40 K=128 }
 test scaled_both { M=200 N=256 K=384 }
 test scaled_both { M=1 N=128 K=128 init: integers(-3,3) tol: exact }
 test scaled_rows { M=130 N=200 K=512 init: integers(-3,3) tol: exact }
