@@ -2,19 +2,19 @@
  * tap meets.
  *
  * In: a graph. Out: one in which sum[U](where((P + c - U) % R == 0, a, 0) * b), P a label of the result and U a summed
- * label, both of fixed extents that R divides, has become R sums, one for each remainder of P. In the sum of remainder
- * r, P is R * I + r and U is R * J + d, where d makes the condition hold. The condition is left out, positions are
- * divided by R, and J has an R-th of U's elements. The result selects among the sums by P % R. Two such conditions give
- * R * R sums. Of a matrix product whose d is linear in r the sums are one: r is a label of the result and of both
- * factors, a batch. The factors of the omitted zeros are summed separately: if that sum is not finite the result is
- * NaN. */
+ * label, both of fixed extents, has become R sums, one for each remainder of P. In the sum of remainder r, P is
+ * R * I + r and U is R * J + d, where d makes the condition hold. The condition is left out, positions are divided by R,
+ * and J has those of U's elements whose remainder is d. The result selects among the sums by P % R. Two such conditions
+ * give R * R sums. Of a matrix product whose d is linear in r, and both of whose extents R divides, the sums are one: r
+ * is a label of the result and of both factors, a batch. The factors of the omitted zeros are summed separately: if that
+ * sum is not finite the result is NaN. */
 #include <string.h>
 
 #include "graph/linear.h"
 #include "passes/build.h"
 #include "passes/passes.h"
 
-enum { MOST_PAIRS = 2, MOST_PHASES = 16 };
+enum { MOST_PAIRS = 3, MOST_PHASES = 16 };
 enum { MANY = 4 }; /* remainders of one label: their sums as one store single elements and are faster all the same */
 
 struct pair { /* (kept_factor * kept + summed_factor * summed + first) % step == 0, the factors 1 or -1 */
@@ -30,6 +30,7 @@ struct strider {
     int n_pairs;
     struct pair pairs[MOST_PAIRS];
     int inner_kept[MOST_PAIRS], inner_summed[MOST_PAIRS]; /* the labels I and J */
+    int taps[MOST_PAIRS][MOST_PHASES]; /* the label J for what U has as its remainder; -1: not made yet */
     int64_t kept_rest[MOST_PAIRS], summed_rest[MOST_PAIRS];
     int rest[MOST_PAIRS];            /* the label r; -1: the sum is of one remainder alone */
     int64_t rest_factor[MOST_PAIRS]; /* with r, U is step * J + rest_factor * r + summed_rest, and kept_rest is 0 */
@@ -55,9 +56,7 @@ static bool find_pair(const struct graph *g, const struct node *sum, const struc
     *p = (struct pair){.kept = l.axis[!is_second], .summed = l.axis[is_second], .kept_factor = l.factor[!is_second],
         .summed_factor = l.factor[is_second], .first = l.first, .step = step->integer};
     for (int i = 0; i < 2; i++)
-        if ((l.factor[i] != 1 && l.factor[i] != -1) || extent_of(g, l.axis[i]) <= 0 ||
-            extent_of(g, l.axis[i]) % step->integer)
-            return false;
+        if ((l.factor[i] != 1 && l.factor[i] != -1) || extent_of(g, l.axis[i]) < step->integer) return false;
     return axes_have(sum->reduced, sum->n_reduced, p->summed) && node_has_axis(sum, p->kept);
 }
 
@@ -202,15 +201,24 @@ static struct node *at_phase(struct strider *s, const struct node *n) {
 
 /* ---- the sums ---- */
 
-/* A label for the quotient of `axis`, which pair i has, or for its remainder. */
-static int part_label(struct strider *s, int i, int axis, bool is_quotient) {
+/* A label for a part of `axis`: of its quotients or remainders. */
+static int part_label(struct strider *s, int axis, bool is_quotient, int64_t extent) {
     const struct axis whole = s->kernel->axes[axis];
     struct axis part = whole;
     part.name = build_label_name(s->g, s->kernel, whole.name, is_quotient ? "_step" : "_rest");
-    part.extent = is_quotient ? whole.extent / s->pairs[i].step : s->pairs[i].step;
+    part.extent = extent;
     part.nominal = (double)part.extent;
     part.part_of = -1, part.is_inner = true;
     return build_label(s->g, s->kernel, part);
+}
+
+/* The label for those elements of pair i's summed label that have this remainder; alike ones share it. */
+static int tap_label(struct strider *s, int i, int64_t rest) {
+    const struct pair *p = &s->pairs[i];
+    const int64_t extent = extent_of(s->g, p->summed), n = (extent - rest + p->step - 1) / p->step;
+    for (int64_t r = 0; r < p->step; r++)
+        if (s->taps[i][r] >= 0 && s->kernel->axes[s->taps[i][r]].extent == n) return s->taps[i][rest] = s->taps[i][r];
+    return s->taps[i][rest] = part_label(s, p->summed, true, n);
 }
 
 /* What U has as its remainder in pair i. */
@@ -321,6 +329,7 @@ static bool find_rests(struct strider *s, const struct node *sum) {
     s->stored = output_of(s->kernel, sum);
     for (int i = 0; i < s->n_pairs; i++) {
         const struct pair *p = &s->pairs[i];
+        if (extent_of(s->g, p->kept) % p->step || extent_of(s->g, p->summed) % p->step) return false;
         s->kept_rest[i] = 0, s->summed_rest[i] = rest_of(p, 0), s->rest_factor[i] = rest_of(p, 1) - rest_of(p, 0);
         for (int64_t r = 2; r < p->step; r++)
             if (rest_of(p, r) != s->summed_rest[i] + r * s->rest_factor[i]) return false;
@@ -338,11 +347,28 @@ static struct node *choose_phase(struct strider *s, const struct node *old, cons
     struct node *rest = integer_op(s->out, O_MOD, build_index(s->out, p->kept, old), p->step, old), *chosen = NULL;
     for (int64_t r = p->step - 1; r >= 0; r--) {
         s->kept_rest[from] = r, s->summed_rest[from] = rest_of(p, r), s->rest[from] = -1;
+        s->inner_summed[from] = tap_label(s, from, s->summed_rest[from]);
         struct node *value = choose_phase(s, old, like, from + 1);
         if (chosen) chosen = build_op(s->out, O_WHERE, integer_op(s->out, O_EQ, rest, r, old), value, chosen, old);
         else chosen = value;
     }
     return chosen;
+}
+
+/* Whether each value below n can be computed where a kept label is at the last of its quotients, with any remainder:
+ * some of those elements are beyond its extent, and only what an access gives outside may be read there. */
+static bool is_read_outside(struct strider *s, const struct node *n, bool *seen) {
+    bool is_summed;
+    if (seen[n->id]) return true;
+    seen[n->id] = true;
+    if (n->kind == N_ACCESS ? !n->has_fill : n->kind != N_OP && n->kind != N_CAST && n->kind != N_INDEX)
+        for (int i = 0; i < n->n_axes; i++) {
+            const int p = pair_of(s, n->axes[i], &is_summed);
+            if (p >= 0 && !is_summed && extent_of(s->g, n->axes[i]) % s->pairs[p].step) return false;
+        }
+    for (int i = 0; i < n->n_args; i++)
+        if (!is_read_outside(s, n->args[i], seen)) return false;
+    return true;
 }
 
 /* Whether sum n multiplies matrices whose windows no tensor map brings, of anything but 16-bit floats in memory, or f32
@@ -374,11 +400,18 @@ static struct node *rewrite(void *state, struct graph *out, const struct node *o
         n_phases *= s->pairs[i].step;
         if (s->other && node_has_axis(s->other, s->pairs[i].kept)) return graph_add(out, n);
     }
-    if (n_phases > MOST_PHASES || s->kernel->n_axes + 2 * s->n_pairs > FX_MAX_EXTENTS) return graph_add(out, n);
+    if (n_phases > MOST_PHASES || s->kernel->n_axes + 3 * s->n_pairs > FX_MAX_EXTENTS ||
+        !is_read_outside(s, old->args[0], NEW_ARRAY(&s->g->cx->arena, bool, s->g->n_nodes + 1)))
+        return graph_add(out, n);
     const bool has_rests = find_rests(s, old);
-    for (int i = 0; i < s->n_pairs; i++) s->inner_kept[i] = part_label(s, i, s->pairs[i].kept, true);
-    for (int i = 0; i < s->n_pairs; i++) s->inner_summed[i] = part_label(s, i, s->pairs[i].summed, true);
-    for (int i = 0; i < s->n_pairs; i++) s->rest[i] = has_rests ? part_label(s, i, s->pairs[i].kept, false) : -1;
+    memset(s->taps, -1, sizeof s->taps);
+    for (int i = 0; i < s->n_pairs; i++) {
+        const struct pair *p = &s->pairs[i];
+        s->inner_kept[i] = part_label(s, p->kept, true, (extent_of(s->g, p->kept) + p->step - 1) / p->step);
+    }
+    for (int i = 0; i < s->n_pairs; i++) s->inner_summed[i] = tap_label(s, i, 0);
+    for (int i = 0; i < s->n_pairs; i++)
+        s->rest[i] = has_rests ? part_label(s, s->pairs[i].kept, false, s->pairs[i].step) : -1;
     s->out = out, s->map = map, s->is_changed = true;
     return has_rests ? sum_at_phase(s, old, n) : choose_phase(s, old, n, 0);
 }

@@ -79,3 +79,38 @@ kernel mixed(p: f32[B=1024,T=2,E=4], h: f32[B,E,F=32]) -> y: f32[B,T,F] { y = p 
 test groups { B=1 H=6 W=16 }
 test groups { B=2 H=4 W=7 init: integers(-2,2) }
 test mixed { }
+# Steps that divide neither the taps nor the extents of the result: the sums have the taps that meet their remainder, and rows beyond the last are not read.
+kernel odd_taps(x: f16[B=2,C=8,H=5,W=6], k: f16[C,O=16,U=3,V=3], b: f16[O]) -> z: f16[B,O,P=2*H-1,Q=2*W] {
+  z = sum[C,U,V](where((idx(P) + 1 - idx(U)) % 2 == 0 && (idx(Q) + 1 - idx(V)) % 2 == 0, x[H: (P+1-U)//2, W: (Q+1-V)//2] ?? 0, 0) * k) + b
+}
+test odd_taps { init: integers(-2,2) tol: exact }
+test odd_taps { seed: 1 }
+kernel odd_taps_f32(x: f32[B=2,C=3,T=7], k: f32[C,O=4,U=7]) -> z: f32[B,O,P=3*T+1] {
+  z = sum[C,U](where((idx(P) + 2 - idx(U)) % 3 == 0, x[T: (P+2-U)//3] ?? 0, 0) * k)
+}
+test odd_taps_f32 { init: integers(-2,2) tol: exact }
+kernel odd_taps_depthwise(x: f32[B=2,C=3,H=4,W=5], k: f32[C,U=3,V=5]) -> z: f32[B,C,P=2*H+1,Q=2*W-1] {
+  z = sum[U,V](where((idx(P) - idx(U)) % 2 == 0 && (idx(Q) + 2 - idx(V)) % 2 == 0, x[H: (P-U)//2, W: (Q+2-V)//2] ?? 0, 0) * k)
+}
+test odd_taps_depthwise { init: integers(-2,2) tol: exact }
+kernel volume(x: f16[B=1,C=8,D=3,H=2,W=3], k: f16[C,O=8,R=3,U=3,V=3]) -> z: f16[B,O,S=2*D,P=2*H-1,Q=2*W] {
+  m = (idx(S) + 1 - idx(R)) % 2 == 0 && (idx(P) + 1 - idx(U)) % 2 == 0 && (idx(Q) + 1 - idx(V)) % 2 == 0
+  z = sum[C,R,U,V](where(m, x[D: (S+1-R)//2, H: (P+1-U)//2, W: (Q+1-V)//2] ?? 0, 0) * k)
+}
+test volume { init: integers(-2,2) tol: exact }
+kernel volume_even(x: f32[B=1,C=2,D=3,H=2,W=3], k: f32[C,O=3,R=4,U=4,V=2]) -> z: f32[B,O,S=2*D,P=2*H,Q=2*W] {
+  m = (idx(S) + 1 - idx(R)) % 2 == 0 && (idx(P) + 1 - idx(U)) % 2 == 0 && (idx(Q) - idx(V)) % 2 == 0
+  z = sum[C,R,U,V](where(m, x[D: (S+1-R)//2, H: (P+1-U)//2, W: (Q-V)//2] ?? 0, 0) * k)
+}
+test volume_even { init: integers(-2,2) tol: exact }
+# Taps beyond the infinite one: what is left out of a sum is 0 times it.
+kernel odd_taps_bad(x: f32[B=2,C=3,T=7], k: f32[C,O=4,U=3]) -> z: f32[B,O,P=2*T-1] {
+  bad = where(idx(O) == 1 && idx(U) == 2, inf, k)
+  z = sum[C,U](where((idx(P) + 1 - idx(U)) % 2 == 0, x[T: (P+1-U)//2] ?? 0, 0) * bad)
+}
+test odd_taps_bad { }
+# The image has no fill: each position inside is read, and no other.
+kernel odd_taps_inside(x: f32[T=4], k: f32[U=3]) -> z: f32[P=7] {
+  z = sum[U](where((idx(P) + 2 - idx(U)) % 2 == 0, x[T: clamp((P+2-U)//2, 0, 3)], 0) * k)
+}
+test odd_taps_inside { init: integers(-2,2) tol: exact }
