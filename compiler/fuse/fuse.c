@@ -116,9 +116,34 @@ static bool keeps_order(const struct graph *g, const struct buffer *b, const str
     return true;
 }
 
+/* Whether a factor v of 16 bits is stored with its one label of m or n contiguous, behind k: vectors fit that label for
+ * certain, and perhaps not k. No tensor map brings rows that are no multiple of 16 bytes. */
+static bool turns_order(const struct graph *g, const struct buffer *b, const struct node *reader, int *axes) {
+    enum { VECTOR = 8 };
+    const struct node *v = b->value;
+    struct contraction c;
+    int own = -1, n = 0;
+    if (b->dtype != FX_F16 && b->dtype != FX_BF16) return false;
+    if (!as_contraction(reader, &c) || (c.a != v && c.b != v) || c.a == c.b || reader->n_reduced != 1) return false;
+    const struct node *other = c.a == v ? c.b : c.a;
+    const int64_t k = g->kernel->axes[reader->reduced[0]].extent;
+    if (k >= 0 && k % VECTOR == 0) return false;
+    for (int i = 0; i < v->n_axes; i++) {
+        if (v->axes[i] == reader->reduced[0]) continue;
+        if (node_has_axis(other, v->axes[i])) axes[n++] = v->axes[i];
+        else if (own >= 0) return false;
+        else own = v->axes[i];
+    }
+    if (own < 0 || g->kernel->axes[own].extent <= 0 || g->kernel->axes[own].extent % VECTOR) return false;
+    axes[n++] = reader->reduced[0];
+    axes[n] = own;
+    return true;
+}
+
 /* The storage order of a value: for the contraction that reads it, what it sums over stands last and so contiguous, as
- * it lies in the other factor, or it stays as it lies (keeps_order); for a pointwise reader, the order of an output with the same axes if there is one. Slices
- * of k lie outermost. */
+ * it lies in the other factor, or it stays as it lies (keeps_order), or the other label does where vectors fit that
+ * alone (turns_order); for a pointwise reader, the order of an output with the same axes if there is one. Slices of k
+ * lie outermost. */
 static void choose_order(struct fuser *f, struct buffer *b, const struct node *reader) {
     const struct node *v = b->value;
     b->n_axes = 0;
@@ -127,7 +152,7 @@ static void choose_order(struct fuser *f, struct buffer *b, const struct node *r
         memcpy(b->axes, v->at, sizeof b->axes);
         return;
     }
-    if (reader && keeps_order(f->g, b, reader, b->axes)) {
+    if (reader && (keeps_order(f->g, b, reader, b->axes) || turns_order(f->g, b, reader, b->axes))) {
         b->n_axes = v->n_axes;
         return;
     }

@@ -511,3 +511,11 @@ kernel scaled_by(q: bf16[S,D], k: bf16[T,D], v: bf16[T,N], c: f32) -> (y: bf16[S
 }
 test scaled_by { S=66 T=70 D=64 N=64 c=2 }
 test scaled_by { S=66 T=70 D=40 N=64 c=-2 }
+
+# Keys and values of two sequences: how many there are together is no multiple of a vector, how long their rows are is.
+kernel joined_sequences(q: f16[H,S,D], a: f16[H,R,D], c: f16[H,R,E=24], k: f16[H,T,D], v: f16[H,T,E]) -> o: f16[H,S,E] {
+  keys = concat[J](a{R->J}, k{T->J})
+  values = concat[J](c{R->J}, v{T->J})
+  o = softmax[J](q @[D] keys) @ values
+}
+test joined_sequences { H=2 S=9 R=3 T=66 D=16 }
