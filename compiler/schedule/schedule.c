@@ -172,7 +172,8 @@ static double held_factor(const struct scheduled_graph *c) {
     double held = 0, given = 0;
     for (int i = 0; i < c->partition->n_buffers; i++) {
         const struct buffer *b = &c->partition->buffers[i];
-        if (!b->held && is_by_batches(k, b)) held += bytes_of(c->graph, b->axes, b->n_axes, b->dtype);
+        if (!b->held && !b->is_split && is_by_batches(k, b)) /* parts of a factor are as large as the factor */
+            held += bytes_of(c->graph, b->axes, b->n_axes, b->dtype);
     }
     for (int i = 0; i < k->n_params; i++)
         if (!k->params[i].is_scalar)
