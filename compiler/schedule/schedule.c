@@ -151,11 +151,25 @@ static double beginning_seconds(const struct scheduled_graph *c) {
  * others are far slower. */
 static const double MUCH_HELD = 2, HELD_FACTOR = 16;
 
-/* Whether all matrices that k is given have a label of the buffer: then it is made batch by batch, and is no hidden
- * layer, of which weights know nothing. */
-static bool is_by_batches(const struct kernel *k, const struct buffer *b) {
+/* Whether a label tells matrix products apart that have nothing to do with each other: all that have it have it in both
+ * factors and do not sum over it. */
+static bool is_of_batches(const struct graph *g, int axis) {
+    struct contraction c;
+    for (int i = 0; i < g->n_nodes; i++) {
+        const struct node *n = g->nodes[i];
+        if (!is_matrix_product(g, n) || !as_contraction(n, &c)) continue;
+        const bool has_a = node_has_axis(c.a, axis), has_b = node_has_axis(c.b, axis);
+        if (has_a != has_b || (has_a && axes_have(n->reduced, n->n_reduced, axis))) return false;
+    }
+    return true;
+}
+
+/* Whether all matrices that are given have a label of the buffer, one of batches: then it is made batch by batch, and
+ * is no hidden layer, of which weights know nothing. */
+static bool is_by_batches(const struct graph *g, const struct buffer *b) {
+    const struct kernel *k = g->kernel;
     for (int a = 0; a < b->n_axes; a++) {
-        bool all = true;
+        bool all = is_of_batches(g, b->axes[a]);
         for (int i = 0; i < k->n_params; i++)
             all &= k->params[i].n_axes < 2 || axes_have(k->params[i].axes, k->params[i].n_axes, b->axes[a]);
         if (all) return true;
@@ -172,7 +186,7 @@ static double held_factor(const struct scheduled_graph *c) {
     double held = 0, given = 0;
     for (int i = 0; i < c->partition->n_buffers; i++) {
         const struct buffer *b = &c->partition->buffers[i];
-        if (!b->held && !b->is_split && is_by_batches(k, b)) /* parts of a factor are as large as the factor */
+        if (!b->held && !b->is_split && is_by_batches(c->graph, b)) /* parts of a factor are as large as the factor */
             held += bytes_of(c->graph, b->axes, b->n_axes, b->dtype);
     }
     for (int i = 0; i < k->n_params; i++)

@@ -4,3 +4,9 @@ kernel spread(a: f32[N,D]) -> l: f32 {
   x = a - mean[N](a)
   l = sum[D,E]((x @[N] x{D->E}) ** 2)
 }
+# One step of an orthogonalisation: three products of one matrix, none of which is a batch of others.
+kernel orthogonal(a: bf16[N,D]) -> y: bf16[N,D] {
+  x = bf16(a * rsqrt(sum[N,D](f32(a) * a)))
+  p = bf16(x @[D] x{N->I})
+  y = 1.5 * x - 0.5 * (p @[I] x{N->I})
+}
