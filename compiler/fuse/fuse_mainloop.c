@@ -6,23 +6,10 @@
 #include "fuse/fuse.h"
 #include "graph/operand.h"
 
-/* Whether n adds up a few terms for certain: of a matrix and a vector that is a loop of the thread, not a walk that
- * threads share. */
-static bool is_brief(const struct graph *g, const struct node *n) {
-    enum { BRIEF = 8 };
-    int64_t terms = 1;
-    for (int i = 0; i < n->n_reduced && terms <= BRIEF; i++) {
-        const int64_t extent = g->kernel->axes[n->reduced[i]].extent;
-        if (extent < 0) return false;
-        terms *= extent;
-    }
-    return terms <= BRIEF;
-}
-
 bool fuse_is_for_mainloop(const struct fuser *f, const struct node *n) {
     struct contraction c;
     if (f->pairs && as_pairing(f->g, n, &c)) return true;
-    return f->rows || is_brief(f->g, n) ? is_matrix_product(f->g, n) : as_mainloop(n, &c);
+    return f->rows ? is_matrix_product(f->g, n) : as_mainloop(n, &c);
 }
 
 /* ---- the dtype in which a contraction reads its factors (language.md, "Accumulation") ---- */
