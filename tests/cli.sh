@@ -477,6 +477,8 @@ says err '[45].*[45]'
 expect 3 "$fxc" run --device=cpu scale.fx -i x=missing.npy
 expect 3 "$fxc" run --device=cpu scale.fx -i x=scale.fx
 says err 'not a .npy file'
+expect 3 "$fxc" run --device=cpu scale.fx -i x=/dev/zero
+says err 'not a .npy file'
 head -c 150 y.npy >cut.npy
 expect 3 "$fxc" run --device=cpu scale.fx -i x=cut.npy
 says err 'bytes of data'

@@ -22,8 +22,8 @@ static fx_status cannot(const char *what, const char *path) {
     return complain(FX_ERR_IO, "cannot %s %s: %s", what, path, strerror(errno));
 }
 
-/* Reads to the end, at most one byte beyond limit. False with errno set. */
-static bool read_all(int fd, size_t limit, char **bytes, size_t *n) {
+/* Reads to the end, at most one byte beyond limit, and not on from what does not begin so. False with errno set. */
+static bool read_all(int fd, size_t limit, const char *begins, char **bytes, size_t *n) {
     size_t room = 0;
     for (*bytes = NULL, *n = 0;;) {
         if (*n + 1 >= room) {
@@ -38,13 +38,14 @@ static bool read_all(int fd, size_t limit, char **bytes, size_t *n) {
         if (got < 0) return false;
         *n += (size_t)got;
         (*bytes)[*n] = 0;
-        if (got == 0 || *n > limit) return true;
+        const bool is_other = begins && *n >= strlen(begins) && memcmp(*bytes, begins, strlen(begins)) != 0;
+        if (got == 0 || *n > limit || is_other) return true;
     }
 }
 
 /* Reads fd to its end. FX_ERR_IO with errno set, or 0 there for a file beyond the limit. */
-static fx_status read_open(int fd, size_t limit, char **bytes, size_t *n) {
-    bool is_read = read_all(fd, limit, bytes, n);
+static fx_status read_open(int fd, size_t limit, const char *begins, char **bytes, size_t *n) {
+    bool is_read = read_all(fd, limit, begins, bytes, n);
     int error = is_read ? 0 : errno;
     if (is_read && *n <= limit) return FX_OK;
     free(*bytes);
@@ -90,20 +91,20 @@ fx_status read_beneath(const char *folder, const char *path, size_t limit, char 
     int fd = *path == '/' ? (errno = EXDEV, -1) : open_beneath(folder, path);
     *bytes = NULL;
     if (fd >= 0 && fstat(fd, &st) == 0) {
-        if (S_ISREG(st.st_mode)) status = read_open(fd, limit, bytes, n);
+        if (S_ISREG(st.st_mode)) status = read_open(fd, limit, NULL, bytes, n);
         else errno = EINVAL;
     }
     close_quietly(fd);
     return status;
 }
 
-fx_status read_whole(const char *path, size_t limit, char **bytes, size_t *n) {
+fx_status read_whole(const char *path, size_t limit, const char *begins, char **bytes, size_t *n) {
     bool is_stdin = !strcmp(path, "-");
     const char *shown = is_stdin ? "stdin" : path;
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     *bytes = NULL;
     if (fd < 0) return cannot("read", shown);
-    fx_status status = read_open(fd, limit, bytes, n);
+    fx_status status = read_open(fd, limit, begins, bytes, n);
     if (!is_stdin) close_quietly(fd);
     if (status == FX_OK) return FX_OK;
     return errno ? cannot("read", shown) : complain(status, "%s is larger than %zu bytes", shown, limit);

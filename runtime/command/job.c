@@ -105,7 +105,7 @@ struct source { /* of one input, until its extents are known */
 static fx_status open_array(const struct argument *a, const char *path, struct npy *out) {
     char *bytes, message[256] = "";
     size_t n;
-    fx_status status = read_whole(path, memory_bytes(), &bytes, &n);
+    fx_status status = read_whole(path, memory_bytes(), NPY_BEGINS, &bytes, &n);
     if (status != FX_OK) return status;
     bool is_read = npy_read(bytes, n, out, message, sizeof message);
     free(bytes);

@@ -143,7 +143,7 @@ static bool parse_header(struct cursor *c, struct header *h) {
 static bool split(const unsigned char *bytes, size_t n, struct cursor *header, const unsigned char **data,
     char *message, size_t size) {
     size_t start, length;
-    if (n < 10 || memcmp(bytes, "\x93NUMPY", 6) != 0) return fail(message, size, "not a .npy file");
+    if (n < 10 || memcmp(bytes, NPY_BEGINS, 6) != 0) return fail(message, size, "not a .npy file");
     if (bytes[6] < 1 || bytes[6] > 3) {
         snprintf(message, size, "its .npy format version is %d, expected 1, 2 or 3", bytes[6]);
         return false;
@@ -281,7 +281,7 @@ size_t npy_header(const struct fx_shape *shape, char header[NPY_HEADER_MAX]) {
     n += (size_t)snprintf(header + n, NPY_HEADER_MAX - n, "), }");
     while ((n + 1) % 64 != 0) header[n++] = ' ';
     header[n++] = '\n';
-    memcpy(header, "\x93NUMPY\x01", 7);
+    memcpy(header, NPY_BEGINS "\x01", 7);
     header[7] = 0;
     header[8] = (char)((n - 10) & 0xff);
     header[9] = (char)((n - 10) >> 8);

@@ -11,6 +11,7 @@ struct npy {
     void *data;            /* malloc'ed, row-major; at least one byte */
 };
 
+#define NPY_BEGINS "\x93NUMPY"
 /* Reads bytes[0..n), a whole file of format version 1 to 3. False with a message when it is not one, or holds what fx
  * has no dtype for; nothing is then left to release. */
 bool npy_read(const void *bytes, size_t n, struct npy *out, char *message, size_t size);

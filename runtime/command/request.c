@@ -7,7 +7,7 @@
 
 fx_status spec_read(const char *path, struct spec *spec) {
     *spec = (struct spec){.path = path};
-    return read_whole(path, SPEC_MAX_BYTES, &spec->text, &spec->n_bytes);
+    return read_whole(path, SPEC_MAX_BYTES, NULL, &spec->text, &spec->n_bytes);
 }
 
 void spec_release(struct spec *spec) {

@@ -47,7 +47,7 @@ static fx_status trace(const char *spec, const char *words) {
 static const char *read_text(const char *path) {
     char *text;
     size_t n;
-    ck_assert_int_eq(read_whole(path, 1 << 28, &text, &n), FX_OK);
+    ck_assert_int_eq(read_whole(path, 1 << 28, NULL, &text, &n), FX_OK);
     const char *kept = arena_strndup(&arena, text, n);
     free(text);
     return kept;
