@@ -640,7 +640,7 @@ holds test "$(cat "$work/left")" = 0
 echo 'test g { M=5 N=3 init: 1 tol: rel <= 1 }
 test g { M=0 N=3 }' >>poison.fx
 expect_stand_in 6 test poison.fx
-says out '^FAILED g (line 4): y \[0,0\] got nan, want 2; 15 wrong, worst inf of 2, 15 elements, 15 are 2$'
+says out '^FAILED g (line 4): y \[0,0\] got nan, want 2; 15 wrong, error inf of 2 allowed, 15 elements, 15 are 2$'
 says out '^not checked g (line 5): y 0 elements$'
 says out '^0 ok, 1 failed, 3 not checked$'
 holds test "$(ls "$work/.cache" | grep -c 'cubin$')" -gt 0
