@@ -48,7 +48,7 @@ static const struct wgmma_tile {
     {128, 128, 2, true, 1, 1, 32, 3290, 3290, 0, false, false, 1, 4},
     {128, 128, 2, true, 1, 1, 32, 2890, 2890, 0, false, false, 1, 2},
     {128, 256, 2, false, 1, 1, 32, 3630, 3630, 0, false, false, 2, 1},
-    {64, 128, 2, true, 1, 1, 64, 1920, 1920, 0, false, false, 2, 1},
+    {64, 128, 2, true, 1, 1, 64, 2500, 2500, 0, false, false, 2, 1},
     {128, 64, 2, true, 2, 2, 32, 3150, 2800, 1300, false, false, 0, 0},
     {64, 128, 2, true, 2, 2, 32, 3380, 2800, 1720, false, false, 0, 0},
     {128, 128, 2, false, 2, 3, 32, 3650, 3650, 1800, true, false, 0, 0},
@@ -57,7 +57,7 @@ static const struct wgmma_tile {
     {128, 64, 2, false, 3, 4, 32, 2900, 2350, 1300, true, false, 0, 0},
     {64, 64, 1, false, 1, 1, 64, 1490, 1490, 0, false, true, 0, 0},
     {64, 128, 1, false, 1, 1, 64, 1970, 1970, 0, false, true, 0, 0},
-    {128, 64, 2, false, 1, 1, 64, 1320, 1320, 0, false, true, 0, 0},
+    {128, 64, 2, false, 1, 1, 64, 1700, 1700, 0, false, true, 0, 0},
     {128, 128, 2, false, 1, 1, 64, 3020, 3020, 0, false, true, 0, 0},
 };
 
