@@ -2,7 +2,7 @@
    16 bytes a lane, several of them on their way at a time; the few rows come from the caches. Nothing waits in shared memory but the sums of the warps at the end.
    Where the wide side has k contiguous, a group of lanes takes some rows of it and its lanes neighbouring chunks of k: for tensor cores a group is four lanes, else the warp. Where
    it has m or n contiguous, a group of four lanes takes some adjacent columns and each lane four k of them. The warps of a block take turns along k; their sums are added up in
-   shared memory, in the order of the warps.
+   shared memory, in the order of the warps. Where k is short a block takes several tiles, as beginning one takes longer than its products.
    Which k a lane takes is the same for both sides, so any order of k will do.
    Grid: ceil(m / BM) * ceil(n / BN) * batches blocks of ENGINE::THREADS threads. Dynamic shared memory: WARPS sets of sums. ALIGNED: as for the gemm driver; what k
    is contiguous is a multiple of CHUNK of the wide side.
@@ -117,8 +117,8 @@ struct fx_skinny_fma {
 };
 
 // fx_skinny_engine: a block of the driver: PRODUCT's products, WARPS warps, AHEAD chunks of a row on their way in each lane
-// CHUNK elements of k a lane where K_MAJOR, else NV = CHUNK adjacent columns. SWAPS: the wide side is A. ONCE: it is read past the first cache.
-template <class PRODUCT_, bool K_MAJOR_, int CHUNK_, int AHEAD_, int WARPS_, bool SWAPS_, bool ONCE_>
+// CHUNK elements of k a lane where K_MAJOR, else NV = CHUNK adjacent columns. SWAPS: the wide side is A. ONCE: it is read past the first cache. TURNS: tiles of a block, one after the other.
+template <class PRODUCT_, bool K_MAJOR_, int CHUNK_, int AHEAD_, int WARPS_, bool SWAPS_, bool ONCE_, int TURNS_ = 1>
 struct fx_skinny_engine {
   typedef PRODUCT_ PRODUCT;
   typedef typename PRODUCT::sum sum;
@@ -131,7 +131,9 @@ struct fx_skinny_engine {
   static constexpr int E = K_MAJOR ? 16 / PRODUCT::SIZE : 4;             // k of a product, in a lane
   static constexpr int STEP = GROUP * (K_MAJOR ? CHUNK : 4);             // and k of a chunk, in a warp
   static constexpr int WORDS = K_MAJOR ? 4 : CHUNK * PRODUCT::SIZE / 4;  // that go into a product, of each chunk
-  static constexpr int BM = SWAPS ? WIDE : PRODUCT::SMALL, BN = SWAPS ? PRODUCT::SMALL : WIDE;
+  static constexpr int TURNS = TURNS_;
+  static constexpr int TILE_M = SWAPS ? WIDE : PRODUCT::SMALL, TILE_N = SWAPS ? PRODUCT::SMALL : WIDE;
+  static constexpr int BM = SWAPS ? WIDE * TURNS : TILE_M, BN = SWAPS ? TILE_N : WIDE * TURNS;  // of a block
   static constexpr int SUMS = ROWS * PRODUCT::EACH;                      // of a lane
   static_assert(!K_MAJOR || CHUNK % E == 0, "a chunk is whole products");
 
@@ -449,7 +451,7 @@ struct fx_skinny_mainloop {
 template <class ENGINE, int SUMS, class PROBLEM>
 FX_DEVICE void fx_skinny_epilogue(const PROBLEM &p, const fx_tile &at) {
   typedef typename ENGINE::sum sum;
-  constexpr int BM = ENGINE::BM, BN = ENGINE::BN, MOST = PROBLEM::V < BN ? PROBLEM::V : BN, WANTED = BM * BN / ENGINE::THREADS;
+  constexpr int BM = ENGINE::TILE_M, BN = ENGINE::TILE_N, MOST = PROBLEM::V < BN ? PROBLEM::V : BN, WANTED = BM * BN / ENGINE::THREADS;
   constexpr int V = WANTED <= 1 ? 1 : WANTED < MOST ? WANTED : MOST, ACROSS = BN / V;
   constexpr bool ALIGNED = false;  // whatever the epilogue reads and writes may lie anyhow
   const sum *const slots = (const sum *)fx_smem();
@@ -472,12 +474,11 @@ FX_DEVICE void fx_skinny_epilogue(const PROBLEM &p, const fx_tile &at) {
   }
 }
 
-// fx_skinny: computes a tile, this block's
+// fx_skinny_turn: computes a tile
 template <class ENGINE, bool ALIGNED, class PROBLEM>
-FX_DEVICE void fx_skinny(const PROBLEM &p, int number = blockIdx.x) {
+FX_DEVICE void fx_skinny_turn(const PROBLEM &p, const fx_tile &at) {
   constexpr int SUMS = PROBLEM::SUMS;
   typedef typename ENGINE::sum sum;
-  const fx_tile at = fx_find_tile(number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
   sum acc[SUMS][ENGINE::SUMS];
 #pragma unroll
   for (int i = 0; i < SUMS * ENGINE::SUMS; ++i) acc[i / ENGINE::SUMS][i % ENGINE::SUMS] = 0;
@@ -490,11 +491,26 @@ FX_DEVICE void fx_skinny(const PROBLEM &p, int number = blockIdx.x) {
 #pragma unroll
     for (int i = 0; i < ENGINE::SUMS; ++i) {
       const int wide = ENGINE::row(ENGINE::PRODUCT::row(i)), small = ENGINE::PRODUCT::column(i), row = ENGINE::SWAPS ? wide : small, col = ENGINE::SWAPS ? small : wide;
-      if (ENGINE::PRODUCT::template speaks<ENGINE::GROUP>()) slots[((threadIdx.x / 32 * SUMS + j) * ENGINE::BM + row) * ENGINE::BN + col] = acc[j][i];
+      if (ENGINE::PRODUCT::template speaks<ENGINE::GROUP>()) slots[((threadIdx.x / 32 * SUMS + j) * ENGINE::TILE_M + row) * ENGINE::TILE_N + col] = acc[j][i];
     }
   }
   fx_barrier();  // the sums of all warps are there
   fx_skinny_epilogue<ENGINE, SUMS>(p, at);
+}
+
+// fx_skinny: computes the tiles of this block
+template <class ENGINE, bool ALIGNED, class PROBLEM>
+FX_DEVICE void fx_skinny(const PROBLEM &p, int number = blockIdx.x) {
+  fx_tile at = fx_find_tile(number, p.m(), p.n(), ENGINE::BM, ENGINE::BN);
+  fx_skinny_turn<ENGINE, ALIGNED>(p, at);
+#pragma unroll 1
+  for (int turn = 1; turn < ENGINE::TURNS; ++turn) {
+    int &wide = ENGINE::SWAPS ? at.m : at.n;
+    wide += ENGINE::WIDE;
+    if (wide >= (ENGINE::SWAPS ? p.m() : p.n())) break;
+    fx_barrier();  // the sums of the tile before are read
+    fx_skinny_turn<ENGINE, ALIGNED>(p, at);
+  }
 }
 
 // fx_skinny_early: likewise, started before the kernel ahead has ended

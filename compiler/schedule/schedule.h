@@ -82,6 +82,7 @@ struct config { /* one entry point: a tile and what it assumes */
     bool stores_any;     /* aligned operands, but what the epilogue reads and writes may lie anyhow */
     bool is_skinny;      /* of the skinny driver: the side that is not `wide` has no more rows than its tile */
     bool swaps;          /* likewise: the wide side is A */
+    int turns; /* likewise: tiles of a block, one after the other */
     int chunk; /* likewise: of the k of an aligned wide side that has it contiguous it takes multiples; else 0 */
     bool is_masked;      /* of a chain with limits: they are masks, no block of the intermediate is left out */
     bool takes_maps;     /* operands come by tensor maps; blocks walk over tiles, one an SM */

@@ -22,7 +22,9 @@ enum {
     OPEN_K = 4096,
     OPEN_TILES = 2, /* for an SM */
     DOT_TILES = 16, /* of rows of any alignment: of more mma reads as fast */
-    MANY_TILES = 3
+    MANY_TILES = 3,
+    MOST_TURNS = 16,   /* of a block */
+    MANY_BLOCKS = 64   /* for an SM: with so many left it has the next one ready when one ends */
 };
 
 /* The extents of l multiplied, or -1 where they are not fixed. */
@@ -202,6 +204,17 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         if (s->gemm.segments[i].n_sums > n_few) n_few = s->gemm.segments[i].n_sums;
     const bool has_little_room = n_few * method.small > (method.uses_mma ? 16 : 8);
     if (ahead > 1 && has_little_room) ahead /= 2;
+    /* All of k is on its way at once: then beginning a block takes longer than what it does. */
+    int turns = 1;
+    while (turns < MOST_TURNS && w->is_computed && is_k && method.uses_mma && fixed_size(g, wide_axes) >= 0 && k <= 4 * ahead * warps * step &&
+           tiles >= 2 * turns * MANY_BLOCKS * sms)
+        turns *= 2;
+    if (turns > 1) { /* one warp reads all of k, or the most of it, of four rows a lane */
+        warps = 1, rows = lines = 4;
+        ahead = k > 2 * step ? 3 : k > step ? 2 : 1;
+        words = line_words(w, &r, x->size, chunk) * lines * w->n;
+        made = make_halves ? 4 * lines : chunk * x->size / 4 * lines;
+    }
     int wide = 32 / group * rows,
         sums = rows * (method.uses_mma ? method.small / 4 : method.small) * n_sums * (is_double ? 2 : 1),
         smem = warps * n_sums * wide * method.small * (is_double ? 8 : 4);
@@ -218,8 +231,8 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .swaps = w->is_a,
         .starts_early = g->cx->arch->has_wgmma,
         .chunk = is_k ? chunk : 0,
-        .tile_m = w->is_a ? wide : method.small,
-        .tile_n = w->is_a ? method.small : wide,
+        .tile_m = w->is_a ? wide * turns : method.small,
+        .tile_n = w->is_a ? method.small : wide * turns,
         .tile_k = ahead * step * warps,
         .block = warps * 32,
         .min_blocks = blocks < 1             ? 1
@@ -227,6 +240,7 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
                                              : blocks,
         .smem_bytes = smem,
         .vector = x->vector,
+        .turns = turns,
         .wants_few = method.uses_mma && g->cx->arch->has_wgmma && is_turned(&s->gemm, w) ? 1
                      : wideness == OF_SOME || (is_of_few && is_dot)                       ? OPEN_TILES
                      : is_dot && !is_aligned                                              ? DOT_TILES
@@ -242,12 +256,13 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
             : wideness == OF_MANY ? "_many"
                                   : "",
             is_aligned ? "" : "_any"),
-        .engine = arena_printf(&g->cx->arena, "fx_skinny_engine<%s, %s, %d, %d, %d, %s, %s>",
+        .engine = arena_printf(&g->cx->arena, "fx_skinny_engine<%s, %s, %d, %d, %d, %s, %s%s>",
             product_text(g, x, w, method, is_k ? rows : chunk), is_k ? "true" : "false", chunk, ahead, warps,
-            w->is_a ? "true" : "false", !method.uses_mma || are_many ? "true" : "false"),
-        .text = arena_printf(&g->cx->arena, "skinny, up to %d %s by %s, %d warp%s along k, %s", method.small,
+            w->is_a ? "true" : "false", !method.uses_mma || are_many ? "true" : "false",
+            turns > 1 ? arena_printf(&g->cx->arena, ", %d", turns) : ""),
+        .text = arena_printf(&g->cx->arena, "skinny, up to %d %s by %s, %d warp%s along k, %s%s", method.small,
             w->is_a ? "columns" : "rows", method.uses_mma ? "mma" : "multiply-adds", warps, warps == 1 ? "" : "s",
-            is_aligned ? "16-byte loads" : "any alignment")};
+            turns > 1 ? arena_printf(&g->cx->arena, "%d tiles a block, ", turns) : "", is_aligned ? "16-byte loads" : "any alignment")};
 }
 
 /* Rows of the small side. */
@@ -300,6 +315,8 @@ void skinny_add(
 static const double ISSUED = 200;
 /* Cycles after which an SM can begin one more block, however little that does: a sum of 128 products by a warp, H100. */
 static const double STARTING = 250;
+/* Likewise of a further tile of the same block. */
+static const double TURNING = 350;
 /* How much more than its share of the bandwidth an SM reads where others are idle. */
 static const double ALONE = 2.5;
 
@@ -328,7 +345,9 @@ double skinny_seconds(const struct graph *g, const struct scheduled *s, const st
            alone = bytes / tiles * rounds * arch->sms / (ALONE * arch->copied),
            computing = ops / (arch_all_cycles(arch) * ISSUED) * rounds * arch->sms / tiles;
     if (tiles > 4 * arch->sms) computing = ops / (arch_all_cycles(arch) * ISSUED); /* many blocks are evened out */
-    double starting = tiles * STARTING / arch_all_cycles(arch), longest = computing > starting ? computing : starting;
+    const double turns = f->turns > 1 ? f->turns : 1,
+                 starting = tiles * (STARTING + (turns - 1) * TURNING) / arch_all_cycles(arch);
+    double longest = computing > starting ? computing : starting;
     if (alone > longest) longest = alone;
     return longest > reading ? longest : reading;
 }

@@ -235,3 +235,6 @@ test f16_kk { M=1 N=33 K=4099 init: integers(-2,2) tol: exact }
 kernel h_open_i8(x: f16[M,K], w: i8[N,K], s: f16[N]) -> y: f32[M,N] with { fuse: require } { y = x @ f16(w * s) }
 test h_open_i8 { M=3 N=8500 K=160 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
 test h_open_i8 { M=16 N=8448 K=80 x.init: integers(-2,2) s.init: integers(-2,2) w.init: integers(-128,127) tol: exact }
+# groups of few channels: a block takes several tiles, the last of a group fewer
+kernel grouped(x: bf16[T=8475,G=32,C=8], k: bf16[G,O=8,V=3,C]) -> z: bf16[T,G,O] { z = sum[V,C](k * (x[T: T+V-1] ?? 0)) }
+test grouped { init: integers(-3,3) }
