@@ -119,6 +119,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     else if (f->ahead)
         buf_printf(out, "  fx_pointwise_ahead<%s, %d, %d>(%s<%s>", f->engine, f->ahead, f->block, l->struct_name,
             index);
+    else if (f->at_once)
+        buf_printf(out, "  fx_pointwise_rows<%s, %d%s>(%s<%s>", f->engine, f->at_once, threads, l->struct_name, index);
     else buf_printf(out, "  fx_pointwise<%s, %s%s>(%s<%s>", f->engine, aligned, threads, l->struct_name, index);
     put_fields(out, l, is_read, f);
     if (f->takes_maps) buf_printf(out, ", %s", maps);

@@ -50,6 +50,39 @@ static const char *merged(struct values *w, const struct scope *p, const struct 
     return NULL;
 }
 
+/* The row at hand is number i of those that a thread takes at once. */
+static struct scope *select_row(struct body *b, int i) {
+    b->row_number = i;
+    b->names = &b->rows[i];
+    b->row = b->rows[i].scope;
+    return (struct scope *)b->row;
+}
+
+/* The label along which a thread takes several rows, -1: it takes one. */
+static int label_of_rows(const struct body *b) {
+    const struct axis_list *rows = &b->l->kernel->pointwise.rows;
+    return b->n_rows > 1 ? rows->axes[rows->n - 1] : -1;
+}
+
+/* What names the elements that chunk x reads for the row at hand, where some of the rows has read them; else NULL. */
+static const char *read_before(const struct body *b, const struct chunk *x) {
+    const int label = label_of_rows(b);
+    for (int r = 0; r < b->n_rows && label >= 0; r++)
+        for (int c = 0; c < b->n_chunks; c++)
+            if (b->chunks[c].owner == c && b->rows[r].chunk_arrays[c] &&
+                chunks_read_same(&b->chunks[c], r, x, b->row_number, label))
+                return b->rows[r].chunk_arrays[c];
+    return NULL;
+}
+
+/* Likewise of tensor t, node n, at the row's own elements. */
+static const char *own_read_before(const struct body *b, struct node *n, const struct tensor *t) {
+    struct node own = {.kind = N_ACCESS, .args = {n}, .n_args = 1};
+    const struct chunk x = {.access = &own, .tensor = *t, .step = 1};
+    const char *name = b->n_rows > 1 && tensor_axis(t, label_of_rows(b)) >= 0 ? read_before(b, &x) : NULL;
+    return name ? arena_printf(arena(b), "%s[v]", name) : NULL;
+}
+
 /* What names a value that need not be computed: the accumulator, what fetch read, an element of a buffer. */
 static const char *available(struct values *w, const struct scope *p, const struct node *n) {
     struct body *b = w->user;
@@ -67,8 +100,7 @@ static const char *available(struct values *w, const struct scope *p, const stru
     if (is_shared_by(b->l->kernel->group, n)) return arena_printf(arena(b), "%s[v]", b->shared[n->id]);
     if (!node_is_loaded(b->g, b->c->partition, b->l->kernel->group, n, &t)) return NULL;
     if ((!p->outer || p == b->row || p == b->element) && is_fetched(b, &t)) {
-        const char *held = arena_printf(
-            arena(b), "%s.%s%s", body_holder(b, &t), tensor_name(b, &t), body_along(b, &t) == ALONG_NONE ? "" : "[v]");
+        const char *before = own_read_before(b, (struct node *)n, &t), *held = before ? before : body_held(b, &t);
         return emit_is_converted(t.dtype) ? held : value_of_element(w, t.dtype, held);
     }
     return t.param >= 0 ? NULL : value_element(w, p, tensor_name(b, &t), &t);
@@ -87,7 +119,7 @@ static bool is_leaf(const struct body *b, const struct node *n) {
     for (int i = 0; i < b->n_chunks; i++)
         if (b->chunks[i].access == n) return true;
     for (int i = 0; i < b->n_parts; i++)
-        if (b->parts[i] == n && b->part_names[i]) return true;
+        if (b->parts[i] == n && b->names->part_names[i]) return true;
     return group_sum(r, n) >= 0 || is_chain_step(r, n) || is_shared_by(r, n) ||
            node_is_loaded(b->g, b->c->partition, r, n, &t);
 }
@@ -127,8 +159,10 @@ static bool *find_uniform(const struct body *b) {
     return is_uniform;
 }
 
-/* What elements need and have in common is computed before them; operands first, as in emit_values. */
+/* What elements need and have in common is computed before them; operands first, as in emit_values; what rows at once
+ * have in common, once. */
 static void emit_row_values(struct body *b, struct scope *row, const bool *is_uniform, bool *needed) {
+    const int label = label_of_rows(b);
     for (int i = b->g->n_nodes - 1; i >= 0; i--) {
         const struct node *n = b->g->nodes[i];
         bool is_open = n->kind == N_OP || n->kind == N_CAST,
@@ -137,8 +171,10 @@ static void emit_row_values(struct body *b, struct scope *row, const bool *is_un
         for (int a = is_guarded; a < n->n_args; a++)
             needed[n->args[a]->id] = true; /* of an access the positions, needed wherever it is */
     }
-    for (int i = 0; i < b->g->n_nodes; i++)
-        if (needed[i] && is_uniform[i]) value_at(&b->w, row, b->g->nodes[i]);
+    for (int i = 0; i < b->g->n_nodes; i++) {
+        const bool is_common = label >= 0 && !node_has_axis(b->g->nodes[i], label);
+        if (needed[i] && is_uniform[i]) value_at(&b->w, is_common ? (struct scope *)row->outer : row, b->g->nodes[i]);
+    }
 }
 
 /* Reads a strip: of one row what V adjacent elements read around a multiple of their own positions. Returns its name.
@@ -171,20 +207,22 @@ static const char *emit_strip(struct body *b, struct scope *row, const struct ch
 static void emit_chunks(struct body *b, struct scope *row, const bool *is_needed) {
     for (int i = b->n_chunks - 1; i >= 0; i--) { /* in the order of the graph */
         const struct chunk *c = &b->chunks[i];
-        if (b->chunk_names[i] || !is_needed[c->owner]) continue;
+        if (b->names->chunk_names[i] || !is_needed[c->owner]) continue;
         struct node *n = c->access;
         const struct tensor *t = &c->tensor;
         const struct flat_index f = {.labels = &b->along, .var = b->along_var, .type = b->is_gemm ? "int" : NULL};
         const char *inside, *times = c->step > 1 ? arena_printf(arena(b), " * %d", c->step) : "";
+        const char *known = c->owner == i ? read_before(b, c) : NULL;
+        if (known) b->names->chunk_arrays[i] = known;
         if (c->is_strip) {
-            if (c->owner == i) b->chunk_arrays[i] = emit_strip(b, row, c);
+            if (c->owner == i && !known) b->names->chunk_arrays[i] = emit_strip(b, row, c);
             const char *v = c->factor > 1 ? arena_printf(arena(b), "%d * v", c->factor) : "v";
-            b->chunk_names[i] = arena_printf(arena(b), "%s.get(%s%s%.0d)", b->chunk_arrays[c->owner], v,
+            b->names->chunk_names[i] = arena_printf(arena(b), "%s.get(%s%s%.0d)", b->names->chunk_arrays[c->owner], v,
                 c->first > 0 ? " + " : c->first < 0 ? " - " : "", c->first < 0 ? -c->first : c->first);
             continue;
         }
-        if (c->owner == i) {
-            const char *name = b->chunk_arrays[i] = emit_local(b->w.names, n);
+        if (c->owner == i && !known) {
+            const char *name = b->names->chunk_arrays[i] = emit_local(b->w.names, n);
             struct scope *at = value_open_access(&b->w, row, n, &inside);
             for (int j = 0; j < b->along.n; j++)
                 at->at[b->along.axes[j]] = address_part(arena(b), b->l->axis_names, &f, j, j);
@@ -201,7 +239,7 @@ static void emit_chunks(struct body *b, struct scope *row, const bool *is_needed
         const char *element = c->step == 1 ? "v"
                               : c->offset  ? arena_printf(arena(b), "v * %d + %d", c->step, c->offset)
                                            : arena_printf(arena(b), "v * %d", c->step);
-        b->chunk_names[i] = arena_printf(arena(b), "%s[%s]", b->chunk_arrays[c->owner], element);
+        b->names->chunk_names[i] = arena_printf(arena(b), "%s[%s]", b->names->chunk_arrays[c->owner], element);
     }
 }
 
@@ -218,8 +256,8 @@ static struct scope *open_elements(struct body *b, struct scope *row) {
             b->is_gemm ? "" : "!ALIGNED && ");
     bind_labels(
         b, p, &b->along, arena_printf(arena(b), b->holds ? "(%s + fx_column<V>(v))" : "(%s + v)", b->along_var));
-    for (int i = 0; i < b->n_chunks; i++) p->text[b->chunks[i].access->id] = b->chunk_names[i];
-    for (int i = 0; i < b->n_parts; i++) p->text[b->parts[i]->id] = b->part_names[i];
+    for (int i = 0; i < b->n_chunks; i++) p->text[b->chunks[i].access->id] = b->names->chunk_names[i];
+    for (int i = 0; i < b->n_parts; i++) p->text[b->parts[i]->id] = b->names->part_names[i];
     return p;
 }
 
@@ -281,25 +319,40 @@ static const bool *chunks_below(struct body *b, const struct node *n) {
     return is_needed;
 }
 
-static void emit_parts(struct body *b, struct scope *row, const bool *is_uniform) {
+/* What part i of the row at hand reads. */
+static void read_part(struct body *b, int i, const bool *is_uniform) {
+    struct node *n = b->parts[i];
+    struct scope *row = (struct scope *)b->row;
+    bool *common = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    common[n->id] = true;
+    emit_row_values(b, row, is_uniform, common);
+    emit_chunks(b, row, chunks_below(b, n));
+}
+
+static void emit_part(struct body *b, int i) {
+    struct node *n = b->parts[i];
+    struct scope *row = (struct scope *)b->row;
+    const char *type = value_ctype(n->dtype);
+    bool *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+    needed[n->id] = true;
+    const char *name = emit_local(b->w.names, n), *place = arena_printf(arena(b), "%s[v]", name);
+    buf_line(b->w.out, "    %s %s[V]%s;%s", type, name, b->is_guarded ? " = {}" : "", value_comment(b->g, n));
+    int block = b->w.names->locals.n;
+    struct scope *p = open_elements(b, row);
+    scope_set_place(&b->w, p, n, place);
+    emit_values(b, p, needed);
+    value_put(&b->w, p, n, place);
+    close_elements(b, block);
+    b->names->part_names[i] = place;
+    b->w.indent = 2;
+}
+
+/* All rows read what a part needs before they compute it. */
+static void emit_parts(struct body *b, const bool *is_uniform) {
+    const int n_rows = b->n_rows > 1 ? b->n_rows : 1;
     for (int i = 0; i < b->n_parts; i++) {
-        struct node *n = b->parts[i];
-        const char *type = value_ctype(n->dtype);
-        bool *common = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1),
-             *needed = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
-        common[n->id] = needed[n->id] = true;
-        emit_row_values(b, row, is_uniform, common);
-        emit_chunks(b, row, chunks_below(b, n));
-        const char *name = emit_local(b->w.names, n), *place = arena_printf(arena(b), "%s[v]", name);
-        buf_line(b->w.out, "    %s %s[V]%s;%s", type, name, b->is_guarded ? " = {}" : "", value_comment(b->g, n));
-        int block = b->w.names->locals.n;
-        struct scope *p = open_elements(b, row);
-        scope_set_place(&b->w, p, n, place);
-        emit_values(b, p, needed);
-        value_put(&b->w, p, n, place);
-        close_elements(b, block);
-        b->part_names[i] = place;
-        b->w.indent = 2;
+        for (int r = 0; r < n_rows; r++) select_row(b, r), read_part(b, i, is_uniform);
+        for (int r = 0; r < n_rows; r++) select_row(b, r), emit_part(b, i);
     }
 }
 
@@ -379,34 +432,51 @@ static const char **declare_results(struct body *b) {
         if (is_partial_store(b->g, r, &r->stores[s], &x) || is_elsewhere(b, s)) continue;
         struct tensor t = tensor_of_store(b->g, b->c->partition, &r->stores[s]);
         results[s] = arena_printf(arena(b), "%sout", tensor_name(b, &t));
-        buf_line(b->w.out, "    %s %s[V];", emit_held_ctype(t.dtype), results[s]);
+        const char *of_rows = b->n_rows > 1 ? arena_printf(arena(b), "[%d]", b->n_rows) : "";
+        buf_line(b->w.out, "    %s %s%s[V];", emit_held_ctype(t.dtype), results[s], of_rows);
         if (body_place_of(b, s) && !body_is_place_uniform(b, s)) buf_line(b->w.out, "    long long place%d[V];", s);
     }
     return results;
 }
 
-/* The scope of a row, with what elements need and have in common computed. */
-static struct scope *open_row(struct body *b) {
-    struct scope *row = scope_open(&b->w, NULL);
-    bool *common = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1), *all = NEW_ARRAY(arena(b), bool, MAX_CHUNKS);
+/* The scopes of the rows of a thread: labels have their indices. */
+static void open_rows(struct body *b) {
+    const int label = label_of_rows(b);
+    struct scope *all = scope_open(&b->w, NULL);
     b->w.indent = 2;
     if (b->is_gemm) {
-        bind_labels(b, row, &b->l->kernel->gemm.batch, "batch");
-        bind_labels(b, row, &b->l->kernel->gemm.m, "m");
+        bind_labels(b, all, &b->l->kernel->gemm.batch, "batch");
+        bind_labels(b, all, &b->l->kernel->gemm.m, "m");
     } else {
-        bind_labels(b, row, &b->l->kernel->pointwise.rows, "row");
+        bind_labels(b, all, &b->l->kernel->pointwise.rows, "row");
     }
-    b->row = row;
-    if (b->l->kernel->chain) emit_chain_results(&b->w, row, b->l, "r");
+    b->rows[0].scope = all;
+    for (int r = 0; label >= 0 && r < b->n_rows; r++) {
+        struct scope *row = scope_open(&b->w, all);
+        b->rows[r].scope = row;
+        if (r) row->at[label] = arena_printf(arena(b), "(%s + %d)", all->at[label], r);
+    }
+    select_row(b, 0);
+}
+
+/* What the elements of all rows need and have in common. */
+static void begin_rows(struct body *b) {
+    const int n_rows = b->n_rows > 1 ? b->n_rows : 1;
+    bool *all = NEW_ARRAY(arena(b), bool, MAX_CHUNKS);
+    open_rows(b);
+    if (b->l->kernel->chain) emit_chain_results(&b->w, (struct scope *)b->row, b->l, "r");
     const bool *is_uniform = find_uniform(b);
     find_parts(b, is_uniform);
-    emit_parts(b, row, is_uniform);
-    mark_elements(b, common);
-    emit_row_values(b, row, is_uniform, common);
+    emit_parts(b, is_uniform);
     memset(all, true, MAX_CHUNKS);
-    emit_chunks(b, row, all);
-    emit_shared(b, row);
-    return row;
+    for (int r = 0; r < n_rows; r++) {
+        bool *common = NEW_ARRAY(arena(b), bool, b->g->n_nodes + 1);
+        struct scope *row = select_row(b, r);
+        mark_elements(b, common);
+        emit_row_values(b, row, is_uniform, common);
+        emit_chunks(b, row, all);
+        emit_shared(b, row);
+    }
 }
 
 /* The element as it is stored, where store s copies a tensor to the workspace; NULL: it computes what it stores. */
@@ -416,8 +486,7 @@ static const char *moved_element(struct body *b, int s) {
     struct tensor to = tensor_of_store(b->g, b->c->partition, &r->stores[s]), from;
     if (r->stores[s].buffer < 0 || !node_is_loaded(b->g, b->c->partition, r, n, &from)) return NULL;
     if (from.dtype != to.dtype || emit_is_converted(from.dtype) || !is_fetched(b, &from)) return NULL;
-    return arena_printf(arena(b), "%s.%s%s", body_holder(b, &from), tensor_name(b, &from),
-        body_along(b, &from) == ALONG_NONE ? "" : "[v]");
+    return body_held(b, &from);
 }
 
 /* The loop over the elements of a row: their values, and the offsets of those that go to positions of their own. */
@@ -469,7 +538,8 @@ static void emit_store(struct body *b) {
         body_takes_whole_tiles(b) ? "elements<V> &x, " : "", b->l->kernel->chain ? "const results &r, " : "",
         body_place_args(b), to_boxes ? ", const TO &to = TO()" : "");
     const char **results = declare_results(b);
-    struct scope *row = open_row(b);
+    begin_rows(b);
+    struct scope *row = select_row(b, 0);
     emit_elements(b, row, results);
     body_emit_common_places(b, row);
     struct node **shared;
@@ -478,6 +548,31 @@ static void emit_store(struct body *b) {
     for (int s = 0; s < r->n_stores; s++)
         if (results[s]) body_emit_put(b, s, results[s]);
     value_close_function(&b->w);
+}
+
+/* store for the rows that a thread takes at once, whose stores have no positions. */
+static void emit_store_rows(struct body *b) {
+    const struct group *r = b->l->kernel->group;
+    b->n_rows = b->l->kernel->pointwise.at_once;
+    value_open_function(&b->w,
+        "  template <int V, bool ALIGNED> FX_DEVICE void store_rows(const frag<V> (&f)[%d], index row, index col, "
+        "int n_valid) const", b->n_rows);
+    memset(b->rows, 0, MOST_ROWS_AT_ONCE * sizeof *b->rows);
+    b->n_parts = 0;
+    const char **results = declare_results(b);
+    begin_rows(b);
+    for (int i = 0; i < b->n_rows; i++) {
+        struct scope *row = select_row(b, i);
+        const char **own = NEW_ARRAY(arena(b), const char *, r->n_stores);
+        for (int s = 0; s < r->n_stores; s++) own[s] = arena_printf(arena(b), "%s[%d]", results[s], i);
+        emit_elements(b, row, own);
+    }
+    for (int i = 0; i < b->n_rows; i++) {
+        select_row(b, i);
+        for (int s = 0; s < r->n_stores; s++) body_emit_put(b, s, arena_printf(arena(b), "%s[%d]", results[s], i));
+    }
+    value_close_function(&b->w);
+    b->n_rows = b->row_number = 0;
 }
 
 /* Where chunks of an unaligned row begin: at the vector boundaries of the first output. */
@@ -528,6 +623,7 @@ void emit_body(struct buf *out, const struct unit *u, const struct scheduled_gra
     b.along = b.is_gemm ? s->gemm.n : s->pointwise.cols;
     b.along_var = b.is_gemm ? "n" : "col";
     b.n_chunks = schedule_chunks(b.g, c->partition, s, b.chunks);
+    b.names = b.rows = NEW_ARRAY(&u->cx->arena, struct row_names, MOST_ROWS_AT_ONCE);
     find_needed(&b);
     b.holds = body_holds(&b);
     if (b.holds) b.is_guarded = false;
@@ -539,4 +635,5 @@ void emit_body(struct buf *out, const struct unit *u, const struct scheduled_gra
     body_emit_fetch(&b, false);
     if (body_takes_whole_tiles(&b)) body_emit_partials(&b);
     emit_store(&b);
+    if (!b.is_gemm && s->pointwise.at_once) emit_store_rows(&b);
 }

@@ -8,6 +8,12 @@
 
 enum { MAX_SUM_PARTS = 32 };
 
+struct row_names { /* of one of the rows that a thread takes at once */
+    const struct scope *scope;
+    const char *chunk_arrays[MAX_CHUNKS], *chunk_names[MAX_CHUNKS]; /* of each "x_v_", and an element of it "x_v_[v]" */
+    const char *part_names[MAX_SUM_PARTS]; /* of parts computed already; else NULL */
+};
+
 struct body {
     const struct unit *u;
     const struct scheduled_graph *c;
@@ -25,10 +31,10 @@ struct body {
     const char **shared;    /* by node: the array of what elements share with their runs */
     int n_chunks;           /* what is read at positions, V elements at a time */
     struct chunk chunks[MAX_CHUNKS];
-    const char *chunk_arrays[MAX_CHUNKS], *chunk_names[MAX_CHUNKS]; /* of each "x_v_", and an element of it "x_v_[v]" */
     int n_parts; /* of the pointwise driver: values in the midst of a long sum, each computed by a loop of its own */
     struct node *parts[MAX_SUM_PARTS];
-    const char *part_names[MAX_SUM_PARTS]; /* of those computed already; else NULL */
+    int n_rows, row_number; /* that a thread takes at once, and which of them is at hand; 0: one */
+    struct row_names *rows, *names; /* of all of them; of the one at hand */
     const struct scope *row, *element; /* of the pointwise driver: where labels of rows, of elements have indices */
 };
 
@@ -69,6 +75,8 @@ void body_emit_pieces(
 const char *body_place_args(const struct body *b);
 /* What holds t where it is fetched and where elements are computed. */
 const char *body_holder(const struct body *b, const struct tensor *t);
+/* An element of t that was fetched, of the row at hand. */
+const char *body_held(const struct body *b, const struct tensor *t);
 /* The struct of what is read for each row, or of_columns: once for all rows; then the function that reads it. */
 void body_emit_frag(struct body *b, bool of_columns);
 void body_emit_fetch(struct body *b, bool of_columns);

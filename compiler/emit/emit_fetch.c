@@ -35,7 +35,8 @@ const char *body_address(struct body *b, const struct tensor *t, const char *alo
         body_add_index(b, &s, t, &b->l->kernel->gemm.batch, "batch");
         body_add_index(b, &s, t, &b->l->kernel->gemm.m, "m");
     } else {
-        body_add_index(b, &s, t, &b->l->kernel->pointwise.rows, "row");
+        body_add_index(b, &s, t, &b->l->kernel->pointwise.rows,
+            b->row_number ? arena_printf(arena(b), "(row + %d)", b->row_number) : "row");
     }
     if (along) body_add_index(b, &s, t, &b->along, along);
     return s.len ? arena_printf(arena(b), "%s + %s", tensor_name(b, t), s.s) : tensor_name(b, t);
@@ -89,6 +90,12 @@ static bool is_of_columns(const struct body *b, const struct tensor *t) {
 
 /* What holds t where it is fetched and where elements are computed. */
 const char *body_holder(const struct body *b, const struct tensor *t) { return is_of_columns(b, t) ? "c" : "f"; }
+
+const char *body_held(const struct body *b, const struct tensor *t) {
+    const char *of_row = b->n_rows > 1 ? arena_printf(arena(b), "[%d]", b->row_number) : "";
+    return arena_printf(arena(b), "%s%s.%s%s", body_holder(b, t), of_row, tensor_name(b, t),
+        body_along(b, t) == ALONG_NONE ? "" : "[v]");
+}
 
 static int count_fetched(const struct body *b, bool of_columns) {
     int n = 0;

@@ -199,6 +199,28 @@ static bool is_strip(const struct graph *g, const struct partition *p, const str
     return true;
 }
 
+bool chunks_read_same(const struct chunk *x, int row_x, const struct chunk *y, int row_y, int label) {
+    const struct node *a = x->access, *b = y->access, *fill_a = fill_of(a), *fill_b = fill_of(b);
+    const int n_axes = a->args[0]->n_axes;
+    if (a->args[0] != b->args[0] || x->is_strip != y->is_strip || x->step != y->step) return false;
+    if (fill_a && fill_b && memcmp(&fill_a->num, &fill_b->num, sizeof fill_a->num)) return false; /* else inside */
+    if (x->is_strip && (x->factor != y->factor || x->least != y->least || x->most != y->most)) return false;
+    for (int i = 0; i < n_axes; i++) {
+        const int axis = a->args[0]->axes[i];
+        const struct node *at = position_along(a, axis), *other = position_along(b, axis);
+        int64_t factor = 1, first = 0, factor_b = 1, first_b = 0;
+        if (x->is_strip && axis == x->tensor.axes[x->tensor.n_axes - 1]) continue;
+        const bool is_own = axis == label, has_at = at && node_has_axis(at, label),
+                   has_other = other && node_has_axis(other, label);
+        if (at == other && !has_at && !(is_own && !at)) continue; /* it does not run along the label */
+        if (!(has_at || (is_own && !at)) || !(has_other || (is_own && !other))) return false;
+        if (at && !find_linear(at, label, &factor, &first)) return false;
+        if (other && !find_linear(other, label, &factor_b, &first_b)) return false;
+        if (factor != factor_b || first + factor * row_x != first_b + factor * row_y) return false;
+    }
+    return true;
+}
+
 /* Whether two strips read one row, as far as positions along its last axis go. */
 static bool share_row(const struct chunk *x, const struct chunk *y) {
     const struct node *a = x->access, *b = y->access;
@@ -373,7 +395,7 @@ static double strip_instructions(const struct chunk *c, int vector) {
 }
 
 double group_instructions(const struct graph *g, const struct partition *p, const struct group *r,
-    const struct axis_list *along, int vector) {
+    const struct axis_list *along, int vector, double share) {
     struct arena *a = &g->cx->arena;
     struct footprint f = group_footprint(g, p, r);
     struct chunk *chunks = NEW_ARRAY(a, struct chunk, MAX_CHUNKS);
@@ -387,8 +409,9 @@ double group_instructions(const struct graph *g, const struct partition *p, cons
         if (!seen[i] && (n->kind == N_OP || n->kind == N_CAST || n->kind == N_INDEX)) continue;
         while (c < n_chunks && chunks[c].access != n) c++;
         const bool is_strip = c < n_chunks && chunks[c].is_strip;
-        if (is_strip && chunks[c].owner == c) sum += strip_instructions(&chunks[c], vector) / vector;
-        if (!is_strip) sum += f.by_node[i] / (c < n_chunks || is_same_along(n, along) ? vector : 1);
+        if (is_strip && chunks[c].owner == c) sum += share * strip_instructions(&chunks[c], vector) / vector;
+        if (!is_strip)
+            sum += (c < n_chunks ? share : 1) * f.by_node[i] / (c < n_chunks || is_same_along(n, along) ? vector : 1);
         for (int k = 0; k < n->n_args; k++) /* along a strip a position is a number of the code */
             seen[n->args[k]->id] |= !is_strip || is_same_along(n->args[k], along);
     }

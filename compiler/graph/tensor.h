@@ -46,9 +46,10 @@ struct footprint group_footprint(const struct graph *g, const struct partition *
 bool node_is_loaded(
     const struct graph *g, const struct partition *p, const struct group *r, const struct node *n, struct tensor *t);
 /* Instructions of an element of r where a thread has `vector` elements adjacent along the labels of `along`: what they
- * have in common, and a chunk that is read, is done once for all of them. */
+ * have in common, and a chunk that is read, is done once for all of them; it reads such a share of its chunks, others
+ * being read for the rows that it has besides. */
 double group_instructions(const struct graph *g, const struct partition *p, const struct group *r,
-    const struct axis_list *along, int vector);
+    const struct axis_list *along, int vector, double share);
 struct chunk { /* an access that reads adjacent elements for adjacent elements of its group */
     struct node *access;
     struct tensor tensor; /* what it reads, of floats of at most 32 bits */
@@ -72,6 +73,9 @@ enum {
 };
 int group_chunks(const struct graph *g, const struct partition *p, const struct group *r,
     const struct axis_list *along, struct chunk *chunks, int max);
+/* Whether chunk x reads for index row_x of a label what chunk y reads for row_y, both counted from the same index: the
+ * positions of both run along the label alike, one the other's way ahead of it. */
+bool chunks_read_same(const struct chunk *x, int row_x, const struct chunk *y, int row_y, int label);
 /* Position of the run `l` within t: its labels stand there adjacent in order, of a strided tensor one alone; -1 if not,
  * -2 if t has none of them. */
 int find_run(const struct tensor *t, const struct axis_list *l);

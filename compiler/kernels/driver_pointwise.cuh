@@ -33,6 +33,23 @@ FX_DEVICE void fx_pointwise(const PROBLEM &p) {
   }
 }
 
+// fx_pointwise_rows: likewise, aligned, where adjacent rows read much in common: a thread takes R of them, a divisor of the number of rows, at once
+template <int V, int R, int THREADS = 256, class PROBLEM>
+FX_DEVICE void fx_pointwise_rows(const PROBLEM &p) {
+  typedef typename PROBLEM::index index;
+  typedef typename PROBLEM::template frag<V> frag;
+  const index across = fx_chunks_across<V, true>(p), chunks = (index)p.rows() / R * across;
+  for (index chunk = (index)blockIdx.x * THREADS + threadIdx.x; chunk < chunks; chunk += (index)gridDim.x * THREADS) {
+    const index row = chunk / across, col = (chunk - row * across) * V;
+    frag f[R];
+    if constexpr (!__is_empty(frag)) {
+#pragma unroll
+      for (int i = 0; i < R; ++i) p.template fetch<V, true>(f[i], row * R + i, col, V);
+    }
+    p.template store_rows<V, true>(f, row * R, col, V);
+  }
+}
+
 // fx_pointwise_ahead: likewise, aligned, where threads are few: each fetches AHEAD chunks before it stores them
 template <int V, int AHEAD, int THREADS, class PROBLEM>
 FX_DEVICE void fx_pointwise_ahead(const PROBLEM &p) {

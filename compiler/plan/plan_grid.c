@@ -112,6 +112,10 @@ void launch_grid(struct terms *x, const struct scheduled_graph *c, const struct 
         terms_size(x, k, s->rows.axes, s->rows.n);
         terms_op(x, FX_T_MUL);
     }
+    if (f->at_once) { /* a divisor of its last label of rows */
+        terms_constant(x, f->at_once);
+        terms_op(x, FX_T_CDIV);
+    }
     terms_constant(x, f->tile_n / f->vector);
     terms_op(x, FX_T_CDIV);
 }

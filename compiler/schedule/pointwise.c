@@ -1,9 +1,11 @@
 /* The pointwise driver: every element of the output space once. Columns are the longest run of last axes that is
  * adjacent and last in every tensor that has any of it, at least a vector of the first output. Rows are the rest. If
  * some tensor has a label of rows contiguous, a block takes a tile of both. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
+#include "graph/linear.h"
 #include "graph/operand.h"
 #include "schedule/schedule.h"
 #include "schedule/traffic.h"
@@ -313,6 +315,76 @@ static int chunks_ahead(int held, double instructions) {
     return n > MOST ? MOST : n > 1 ? n : 0;
 }
 
+/* Reads of n rows at once that no other one of them has made, of all that they make. */
+static double share_read(const struct chunk *chunks, int n_chunks, int n, int label) {
+    int n_owners = 0, n_read = 0;
+    for (int i = 0; i < n_chunks; i++) {
+        if (chunks[i].owner != i) continue;
+        n_owners++;
+        for (int r = 0; r < n; r++) {
+            bool is_read = false;
+            for (int before = 0; before < r && !is_read; before++)
+                for (int c = 0; c < n_chunks && !is_read; c++)
+                    is_read = chunks[c].owner == c && chunks_read_same(&chunks[c], before, &chunks[i], r, label);
+            n_read += !is_read;
+        }
+    }
+    return n_owners ? (double)n_read / (n_owners * n) : 1;
+}
+
+/* Elements between the first and the last position along a label at which chunks read, of those that move with it one
+ * by one; 0: none do. */
+static int reach_along(const struct chunk *chunks, int n_chunks, int label) {
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    for (int i = 0; i < n_chunks; i++) {
+        const struct node *n = chunks[i].access;
+        for (int k = 0; k < n->n_at; k++) {
+            struct linear l = {0};
+            if (!linear_add(&l, n->args[1 + k], 1) || l.n != 1 || l.axis[0] != label || l.factor[0] != 1) continue;
+            if (l.first < least) least = l.first;
+            if (l.first > most) most = l.first;
+        }
+    }
+    return least <= most && most - least < INT_MAX ? (int)(most - least) : 0;
+}
+
+/* Adjacent rows that a thread takes at once: where what they read at positions overlaps along the last label of rows,
+ * as the windows of a filter do that takes each channel by itself, it is read once for all of them. A divisor of that
+ * label's extent, so that all lie in one run of it, up to about the length of the windows; as many threads as keep all
+ * SMs busy are left. Not of strips or of longer windows, which were not measured. 0: one row. */
+static int rows_at_once(const struct graph *g, const struct scheduled *s, const struct chunk *chunks, int n_chunks,
+    int vector) {
+    enum { LEAST_READS = 8, THREADS_LEFT = 256, LEAST_REACH = 2, MOST_REACH = 6 };
+    static const double MOST_SHARE = 0.7;
+    const struct axis_list *rows = &s->pointwise.rows;
+    int n_owners = 0;
+    double size = 1;
+    for (int i = 0; i < s->group->n_axes; i++) size *= nominal_extent(g, s->group->axes[i]);
+    for (int i = 0; i < n_chunks; i++) {
+        if (chunks[i].is_strip) return 0;
+        n_owners += chunks[i].owner == i;
+    }
+    for (int i = 0; i < s->group->n_stores; i++)
+        if (s->group->stores[i].value->kind == N_PLACE) return 0;
+    if (s->block || vector == 1 || !rows->n || n_owners < LEAST_READS) return 0;
+    const int label = rows->axes[rows->n - 1];
+    const int64_t extent = g->kernel->axes[label].extent;
+    const int reach = reach_along(chunks, n_chunks, label);
+    if (reach < LEAST_REACH || reach > MOST_REACH) return 0;
+    for (int n = reach + 2 < MOST_ROWS_AT_ONCE ? reach + 2 : MOST_ROWS_AT_ONCE; n > 1 && extent > 0; n--)
+        if (extent % n == 0 && size / vector / n >= (double)THREADS_LEFT * g->cx->arch->sms &&
+            share_read(chunks, n_chunks, n, label) <= MOST_SHARE)
+            return n;
+    return 0;
+}
+
+/* Elements of each of n rows at once, so that what they read stays in registers: as measured with 3, 5 and 7 taps. */
+static int vector_at_once(int n, int vector) {
+    enum { MOST = 16, MOST_OF_MANY = 32, MANY = 6 };
+    while (vector > 2 && vector * n > (n < MANY ? MOST : MOST_OF_MANY)) vector /= 2;
+    return vector;
+}
+
 bool schedule_pointwise_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     const struct group *r = s->group;
@@ -366,6 +438,7 @@ bool schedule_pointwise_configure(
     int words = 0; /* that a thread fetches of the rows of a word */
     s->pointwise.word_rows = f.is_general || is_strided ? 0 : rows_of_word(g, p, s, vector, &words);
     const int few = rows > 1 ? 0 : vector_of_few(g, s, vector, threads);
+    s->pointwise.at_once = rows > 1 || f.has_loops || is_strided ? 0 : rows_at_once(g, s, chunks, n_chunks, vector);
     if (few) add_config(g, s, few, threads, rows, min_blocks, FEW);
     if (s->pointwise.word_rows) {
         if (!s->block) {
@@ -373,6 +446,12 @@ bool schedule_pointwise_configure(
             s->configs[s->n_configs - 1].wants_few = FEW_TILES;
         }
         add_words_config(g, s, vector, threads, words);
+    } else if (s->pointwise.at_once) {
+        add_config(g, s, vector_at_once(s->pointwise.at_once, vector), threads, rows, 2, VECTOR);
+        s->configs[s->n_configs - 1].at_once = s->pointwise.at_once;
+        s->configs[s->n_configs - 1].text = arena_printf(&g->cx->arena,
+            "pointwise, %dx%d elements a thread, 16-byte accesses", s->pointwise.at_once,
+            s->configs[s->n_configs - 1].vector);
     } else add_config(g, s, vector, threads, rows, min_blocks, VECTOR);
     if (s->block > THREADS && rows == 1 && !f.is_general && n_along)
         s->configs[s->n_configs - 1].ahead = chunks_ahead(held, f.instructions);
@@ -428,10 +507,19 @@ void schedule_pointwise_price(const struct graph *g, const struct partition *p, 
     double computing = ops / (arch_all_cycles(m) * OPS_PER_CYCLE), turning = pointwise_loop_seconds(g, &f, threads);
     s->seconds = s->bytes / m->copied;
     int vector = 1; /* where there are many */
+    double share = 1;
     for (int i = 0; i < s->n_configs; i++)
         if (s->configs[i].vector > vector) vector = s->configs[i].vector;
+    for (int i = 0; i < s->n_configs; i++) {
+        if (!s->configs[i].at_once) continue;
+        struct chunk *chunks = NEW_ARRAY(&g->cx->arena, struct chunk, MAX_CHUNKS);
+        const int n_chunks = group_chunks(g, p, s->group, &s->pointwise.cols, chunks, MAX_CHUNKS);
+        const struct axis_list *rows = &s->pointwise.rows;
+        share = share_read(chunks, n_chunks, s->configs[i].at_once, rows->axes[rows->n - 1]);
+        vector = s->configs[i].vector;
+    }
     if (!f.has_loops)
-        computing = group_instructions(g, p, s->group, &s->pointwise.cols, vector) * threads /
+        computing = group_instructions(g, p, s->group, &s->pointwise.cols, vector, share) * threads /
                     (arch_all_cycles(m) * INSTRUCTIONS_PER_CYCLE);
     if (s->seconds < computing) s->seconds = computing;
     if (s->seconds < turning) s->seconds = turning;

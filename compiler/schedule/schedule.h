@@ -60,7 +60,9 @@ struct gemm_shape { /* sum[batch,m,n] = for each of its segments the sum over k_
 struct pointwise_shape { /* rows are decoded label by label, columns lie contiguous in every tensor that has them */
     struct axis_list rows, cols;
     int word_rows; /* rows that a word has of each tensor that is read and has rows contiguous; 0: it reads none so */
+    int at_once; /* adjacent rows that a thread takes at once, as they read much in common; 0: one */
 };
+enum { MOST_ROWS_AT_ONCE = 8 };
 
 /* Whether t, of fixed strides, has the last label of rows as its last, contiguous, and some label of columns before. */
 bool pointwise_is_turned(const struct graph *g, const struct tensor *t, const struct pointwise_shape *shape);
@@ -99,6 +101,7 @@ struct config { /* one entry point: a tile and what it assumes */
     int smem_bytes;
     int vector;          /* adjacent columns a thread takes */
     int ahead;           /* of the pointwise driver: chunks that a thread reads before it stores the first; 0: one */
+    int at_once;         /* likewise: rows that a thread takes at once; 0: one */
     int most_cols;       /* of the row driver: elements of a row it takes; 0: any */
     int most_local;      /* of a contraction, or tight: bytes of local memory that its compiled code may have */
     bool is_tight;       /* asks for more blocks on an SM than it may have registers for: the next is as right */

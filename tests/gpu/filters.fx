@@ -26,6 +26,33 @@ kernel broken(x: bf16[T=8], k: bf16[O=3,U=4], bad: f32) -> z: f32[O,P=2*T] {
   z = sum[U](where((idx(P) + 1 - idx(U)) % 2 == 0, x[T: (P+1-U)//2] ?? 0, 0) * w)
 }
 kernel by_threes(x: f32[T=8], k: f32[U=6]) -> z: f32[P=24] { z = sum[U](where((idx(P) + idx(U) + 2) % 3 == 0, x[T: (P+U-4)//3] ?? 0, 0) * k) }
+# by channel with channels last: a thread takes rows at once, whose windows overlap, at the edges too
+kernel at_once(x: bf16[B=9,H=62,W=32,C=64], k: bf16[C,U=3,V=3], b: bf16[C]) -> z: bf16[B,H,W,C] {
+  z = relu(sum[U,V](k * (x[H: H+U-1, W: W+V-1] ?? 0)) + b) + x
+}
+kernel at_once_line(x: f16[B=264,W=128,C=64], k: f16[C,V=7]) -> z: f32[B,W,C] { z = sum[V](k * (x[W: W+V-3] ?? 0)) }
+test at_once { init: integers(-3,3) }
+test at_once_line { init: integers(-3,3) }
+# taps that the step does not divide: sums of more and of fewer of them, of products and by channel, and where one tap is not finite
+kernel uneven(x: bf16[B=2,C=8,H=8,W=6], k: bf16[C,O=8,U=3,V=5]) -> z: bf16[B,O,P=2*H,Q=3*W] {
+  z = sum[C,U,V](where((idx(P) + 1 - idx(U)) % 2 == 0 && (idx(Q) + idx(V)) % 3 == 0, x[H: (P+1-U)//2, W: (Q+V)//3 - 1] ?? 0, 0) * k)
+}
+kernel uneven_last(x: f16[B=2,H=8,W=6,C=16], k: f16[O=24,U=3,V=3,C]) -> z: f16[B,P=2*H,Q=2*W,O] {
+  z = sum[C,U,V](where((idx(P) + 1 - idx(U)) % 2 == 0 && (idx(Q) + 1 - idx(V)) % 2 == 0, x[H: (P+1-U)//2, W: (Q+1-V)//2] ?? 0, 0) * k)
+}
+kernel uneven_alone(x: f16[B=2,H=4,W=6,C=24], k: f16[C,U=3,V=3]) -> z: f16[B,P=2*H,Q=2*W,C] {
+  z = sum[U,V](where((idx(P) + 1 - idx(U)) % 2 == 0 && (idx(Q) + 1 - idx(V)) % 2 == 0, x[H: (P+1-U)//2, W: (Q+1-V)//2] ?? 0, 0) * k)
+}
+kernel uneven_broken(x: bf16[T=8], k: bf16[O=3,U=5], bad: f32) -> z: f32[O,P=3*T] {
+  w = where(idx(O) == 1 && idx(U) == 4, bad, k)
+  z = sum[U](where((idx(P) + 1 - idx(U)) % 3 == 0, x[T: (P+1-U)//3] ?? 0, 0) * w)
+}
+test uneven { init: integers(-3,3) }
+test uneven_last { init: integers(-3,3) }
+test uneven_last { }
+test uneven_alone { init: integers(-3,3) }
+test uneven_broken { init: integers(-3,3) bad.init: inf }
+test uneven_broken { init: integers(-3,3) bad.init: nan }
 # products of all remainders in one, whose windows and filters move by the remainder: by tensor maps, filters read backwards and copied or made, in four steps; planes, stored apart; four products; a filter that is not finite
 kernel forwards(x: f16[B=2,H=8,W=6,C=64], k: f16[O=64,U=4,V=4,C]) -> z: f16[B,P=2*H,Q=2*W,O] {
   z = sum[C,U,V](where((idx(P) + idx(U)) % 2 == 0 && (idx(Q) + idx(V)) % 2 == 0, x[H: (P+U)//2 - 1, W: (Q+V)//2 - 1] ?? 0, 0) * k)
