@@ -362,6 +362,7 @@ static struct thread_loops propose(const struct graph *g, struct graph *out, str
         .wanted = w.halves && list_has(g->with, FUSE_HALVES) ? 2 : w.splits && list_has(g->with, FUSE_SPLIT),
         .is_optional = w.chains || w.splits || w.keeps || w.pairs || ((w.inner || w.early) && w.epilogues)};
     f.no_chain = NEW_ARRAY(&g->cx->arena, const char *, g->n_nodes + 1);
+    f.chained = w.chains ? fuse_find_chained(&f) : NULL;
     f.mark = NEW_ARRAY(&g->cx->arena, int, g->n_nodes + 1);
     f.below = NEW_ARRAY(&g->cx->arena, struct node *, g->n_nodes + 1);
     f.through = NEW_ARRAY(&g->cx->arena, const char *, g->n_outputs + 1);

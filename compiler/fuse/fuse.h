@@ -19,6 +19,7 @@ struct fuser {
     const bool *constants; /* by node */
     bool chains;     /* whether contractions become a chain where they fit one */
     bool anew;       /* whether chains may read what other kernels store of the same first contractions */
+    const bool *chained; /* by node: what a chain adds up, of one row too; NULL: there are no chains */
     const char **no_chain; /* by node: why a contraction is not the last of a chain; or NULL */
     bool inner;      /* whether reductions that another one's rows are made of are stored first, not loops */
     bool has_inner;  /* there are such */
@@ -108,6 +109,8 @@ bool fuse_split_order(const struct graph *g, const struct product *x, int s, int
 /* fuse_chain.c: which contractions are one kernel with the one that reads them. */
 /* Whether a contraction is the last of a chain; if it is nearly one, no_chain says what prevents it. */
 bool fuse_ends_chain(struct fuser *f, struct node *n, struct chain_parts *parts);
+/* By node: whether it is a contraction of a chain. */
+bool *fuse_find_chained(struct fuser *f);
 /* Makes groups chains, first those that keep most from being written. */
 void fuse_make_chains(struct fuser *f);
 /* Puts a stored value into the chain it follows, if there is one. */

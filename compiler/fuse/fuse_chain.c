@@ -25,6 +25,17 @@ bool fuse_ends_chain(struct fuser *f, struct node *n, struct chain_parts *parts)
     return true;
 }
 
+bool *fuse_find_chained(struct fuser *f) {
+    bool *is = NEW_ARRAY(&f->g->cx->arena, bool, f->g->n_nodes + 1);
+    for (int i = 0; i < f->g->n_nodes; i++) {
+        struct chain_parts parts;
+        if (!fuse_ends_chain(f, f->g->nodes[i], &parts)) continue;
+        is[i] = true;
+        for (int k = 0; k < parts.n_inner; k++) is[parts.inner[k]->id] = true;
+    }
+    return is;
+}
+
 /* Whether some chain ends in n, or adds it up before its end. */
 static bool is_in_chain(const struct fuser *f, const struct node *n, bool is_end) {
     for (int i = 0; i < f->p->n_groups; i++)

@@ -9,6 +9,7 @@
 bool fuse_is_for_mainloop(const struct fuser *f, const struct node *n) {
     struct contraction c;
     if (f->pairs && as_pairing(f->g, n, &c)) return true;
+    if (f->chained && f->chained[n->id]) return true;
     return f->rows ? is_matrix_product(f->g, n) : as_mainloop(n, &c);
 }
 

@@ -107,7 +107,7 @@ static bool labels_fit(struct finder *f) {
 
 bool chain_find(const struct graph *g, struct node *outer, bool anew, struct chain_parts *out, const char **why_not) {
     struct contraction f;
-    if (!is_matrix_product(g, outer) || !as_contraction(outer, &f)) return *why_not = NULL, false;
+    if (!as_mainloop(outer, &f)) return *why_not = NULL, false;
     *why_not = NULL;
     bool is_leaf[2] = {f.a->kind == N_INPUT, f.b->kind == N_INPUT};
     for (int side = 0; side < 2; side++) { /* either factor may be the intermediate; the other is read from memory */

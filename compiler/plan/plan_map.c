@@ -115,7 +115,8 @@ static struct fx_map build_map(struct arena *a, const struct scheduled_graph *c,
         const struct axis_list *l = inner[o->layout == LAYOUT_MN_MAJOR ? 1 - i : i],
                                whole = {1, {t->view->cut ? t->view->cut->whole : -1}};
         out.extents[i] = size_expr(a, k, l != mn && t->view->cut ? &whole : l, -1); /* 0 behind the last slice's end */
-        out.strides[i] = poly_expr(a, g, t, &t->view->stride[tensor_axis(t, l->axes[l->n - 1])]);
+        out.strides[i] = l->n ? poly_expr(a, g, t, &t->view->stride[tensor_axis(t, l->axes[l->n - 1])])
+                              : size_expr(a, k, &m->segment->k, -1); /* of one row */
         out.box[i] = i ? MAP_BOX : MAP_ROW_BYTES * 8 / fx_dtype_bits(t->dtype);
     }
     for (int i = 0; i < n; i++) {

@@ -156,6 +156,26 @@ static double taken(const struct chain *x, const struct config *f) {
                                                                                                              : 1;
 }
 
+/* Whether rows of o, along k where that is contiguous, else along mn, have a fixed size that is no multiple of what is
+ * copied at a time. */
+static bool is_never_aligned(
+    const struct graph *g, const struct operand *o, const struct axis_list *k, const struct axis_list *mn) {
+    const struct axis_list *l = o->layout == LAYOUT_K_MAJOR ? k : mn;
+    int64_t bits = fx_dtype_bits(o->tensor.dtype);
+    for (int i = 0; i < l->n; i++) {
+        if (g->kernel->axes[l->axes[i]].extent < 0) return false;
+        bits *= g->kernel->axes[l->axes[i]].extent;
+    }
+    return bits % 128 != 0;
+}
+
+/* Whether a chain of one row, which row programs may add up too, has no aligned configuration. */
+static bool takes_any_alone(const struct graph *g, const struct chain *x) {
+    const struct segment *first = &x->first.segments[0], *second = &x->second.segments[0];
+    return !x->first.m.n && (is_never_aligned(g, &first->b[0], &first->k, &x->first.n) ||
+                                is_never_aligned(g, &second->b[0], &second->k, &x->second.n));
+}
+
 /* The first contractions are added up anew for every pass over the intermediate, and for every tile of columns; what is
  * made on the way, too. */
 void schedule_chain_price(const struct graph *g, const struct partition *p, struct scheduled *s) {
@@ -169,6 +189,7 @@ void schedule_chain_price(const struct graph *g, const struct partition *p, stru
     for (int i = 0; i < s->n_configs; i++) {
         const struct config *f = &s->configs[i];
         if (f->most_k && k > f->most_k * x->parts.n_inner) continue;
+        if (f->is_aligned && takes_any_alone(g, x)) continue;
         double tiles_n = (double)(int64_t)((n + f->tile_n - 1) / f->tile_n), walked = f->most_k ? f->tile_k : 256;
         double rate = f->rate * (walked + f->tile_n) / f->tile_n;
         if ((f->most_m && m > f->most_m) || (f->most_n && n > f->most_n) || (f->most_t && t > f->most_t))

@@ -209,6 +209,15 @@ static void add_pieces_config(
             ROWS, e->bt, e->bn, e->bk, e->stages)};
 }
 
+/* Whether tensor maps describe the A's of the first contractions, which may have one row and no label of rows. */
+static bool are_rows_mappable(const struct graph *g, const struct chain *x, const char **why_not) {
+    for (int i = 0; i < x->first.n_segments; i++) {
+        const struct segment *e = &x->first.segments[i];
+        if (!is_mappable(g, &x->first, e, &e->a, x->first.m.n ? &x->first.m : NULL, why_not)) return false;
+    }
+    return true;
+}
+
 static bool takes(const struct graph *g, const struct chain *x, const char **why_not) {
     enum fx_dtype dtype = x->second.b_dtype;
     if (dtype != FX_F16 && dtype != FX_BF16)
@@ -219,7 +228,8 @@ static bool takes(const struct graph *g, const struct chain *x, const char **why
     for (int i = 0; i < x->first.n_segments; i++)
         if (x->first.segments[i].k_outer.n)
             return *why_not = "the axes summed over first do not lie side by side", false;
-    return are_mappable(g, &x->first, true, why_not) && are_mappable(g, &x->second, false, why_not);
+    return are_rows_mappable(g, x, why_not) && are_mappable(g, &x->first, false, why_not) &&
+           are_mappable(g, &x->second, false, why_not);
 }
 
 /* Those that are summed over least stand first: where they take what there is, they are faster, and the first that may

@@ -78,7 +78,7 @@ bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const st
     if (o->is_computed) return *why_not = "an operand is computed as it is loaded", false;
     if (o->layout == LAYOUT_STRIDED || o->tensor.is_strided)
         return *why_not = "an operand has no contiguous run that is known", false;
-    if (!mn->n || !e->k.n) return *why_not = "an operand is no matrix", false;
+    if ((mn && !mn->n) || !e->k.n) return *why_not = "an operand is no matrix", false;
     const int most = MAX_MAP_AXES - shape->is_split;
     if (map_axes(g, shape, e, &o->tensor, axes) > most)
         return *why_not = arena_printf(&g->cx->arena, "an operand has more than %d axes beside the matrix", most),

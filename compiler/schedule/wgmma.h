@@ -22,7 +22,7 @@ const struct axis_list *map_axis_labels(
 /* All operands are matrices in memory that tensor maps can describe, those of a segment's sums with as many axes; has_a:
  * A is one. */
 bool are_mappable(const struct graph *g, const struct gemm_shape *shape, bool has_a, const char **why_not);
-/* Likewise of one operand of a segment. */
+/* Likewise of one operand of a segment; mn: its labels of m or n, or NULL where it may be one row without any. */
 bool is_mappable(const struct graph *g, const struct gemm_shape *shape, const struct segment *e,
     const struct operand *o, const struct axis_list *mn, const char **why_not);
 /* Whether configurations of s take tensor maps; whether they store by them, too, in boxes of MAP_ROW_BYTES bytes and as

@@ -519,3 +519,19 @@ kernel joined_sequences(q: f16[H,S,D], a: f16[H,R,D], c: f16[H,R,E=24], k: f16[H
   o = softmax[J](q @[D] keys) @ values
 }
 test joined_sequences { H=2 S=9 R=3 T=66 D=16 }
+# one query: a chain whose rows have no label, or one of extent 1; the intermediate in pieces
+kernel one_query(q: bf16[B,H,D], k: bf16[B,H,T,D], v: bf16[B,H,T,E], scale: f32) -> y: bf16[B,H,E] with { fuse: require } { y = softmax[T]((q @[D] k) * scale) @[T] v }
+test one_query { B=2 H=3 T=500 D=128 E=128 scale=0.1 }
+test one_query { B=1 H=1 T=1 D=8 E=8 scale=0.1 }
+test one_query { B=2 H=2 T=300 D=64 E=64 scale=0.1 }
+test one_query { B=2 H=2 T=65 D=256 E=256 scale=0.1 }
+test one_query { B=1 H=2 T=65 D=40 E=72 scale=0.1 }
+test one_query { B=1 H=2 T=65 D=33 E=7 scale=0.1 }
+kernel one_query_lengths(q: f16[B,H,S=1,D=64], k: f16[B,H,T,D], v: f16[B,H,T,E=64], n: i32[B]) -> (y: f32[B,H,S,E], l: f32[B,H]) with { fuse: require } {
+  s = where(idx(T) < n, (q @[D] k) * 0.25, -inf)
+  y = softmax[T](s) @[T] v
+  l = max[S](logsumexp[T](s))
+}
+test one_query_lengths { B=5 H=2 T=200 n.init: integers(0,200) }
+kernel one_row_integers(q: f16[D=128], k: f16[T,D], v: f16[T,E=128]) -> y: f32[E] with { fuse: require } { y = relu(q @[D] k) @[T] v }
+test one_row_integers { T=300 init: integers(-1,1) tol: exact }

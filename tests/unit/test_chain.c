@@ -51,6 +51,10 @@ static const struct {
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N], n: i64[S]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(idx(T) > idx(S) - 100 && idx(T) != n && idx(T) <= idx(S), q @ k, -inf)) @ v }",
         {"PASSES = 1;", "LIMITS = true", "t + v >= q.start_ && t + v < q.end_"}},
+    /* one row, which has no label of its own */
+    {"kernel f(q: f16[B,D], k: f16[B,T,D], v: f16[B,T,N]) -> o: f16[B,N]" REQUIRED
+     "{ o = softmax[T](q @[D] k) @[T] v }",
+        {"fx_chain_pieces<fx_wgmma_chain_pieces<fx_f16, ", "fx_chain_by_few<fx_chain_few<fx_f16, 1, "}},
     /* short ones of one consumer take limits as masks */
     {"kernel f(q: f16[S,D], k: f16[T,D], v: f16[T,N]) -> o: f16[S,N]" REQUIRED
      "{ o = softmax[T](where(idx(T) <= idx(S), q @ k, -inf)) @ v }",
