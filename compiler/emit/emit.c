@@ -108,7 +108,7 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
             f->engine, l->struct_name, index);
     else if (s->group->is_row)
         buf_printf(out, "  fx_row%s%s<%s>(%s<%s>", s->row->run ? "_runs" : f->spread ? "_cluster" : "",
-            f->is_turned ? "_turned" : "", f->engine, l->struct_name, index);
+            f->is_turned ? "_turned" : f->is_skewed ? "_skewed" : "", f->engine, l->struct_name, index);
     else if (group_halves(c->partition, s->group)) buf_printf(out, "  fx_halve(%s<%s>", l->struct_name, index);
     else if (f->is_aligned && s->pointwise.word_rows && !f->wants_few)
         buf_printf(out, "  fx_pointwise_words<%s, %d, %d%s>(%s<%s>", f->engine, f->tile_m / s->pointwise.word_rows,

@@ -107,16 +107,34 @@ static void emit_gather(
         name_of(b, t), address_offset(&b->w, inner, t));
 }
 
+bool rows_are_skewed(const struct rows *b) {
+    bool is_skewed = false;
+    for (int i = 0; i < b->l->kernel->n_configs; i++) is_skewed |= b->l->kernel->configs[i].is_skewed;
+    return is_skewed;
+}
+
+/* Holds V elements of t as they lie, where rows may begin anywhere: a tensor with elements of its own for all rows has
+ * boundaries where rows of the program have them. */
+static void emit_hold_skewed(struct rows *b, const char *place, const struct tensor *t) {
+    const char *at = rows_element(b, t, "row", "col");
+    if (row_lies_whole(b->x, t)) buf_line(b->w.out, "    fx_hold_skewed(%s, %s, how...);", place, at);
+    else
+        buf_line(b->w.out, "    fx_hold_apart(%s, %s, col >= V && cols() - col >= 2 * V, how...);", place, at);
+}
+
 static void emit_fetch(struct rows *b, const char *name, const char *type, const char *var, const struct tensor *list,
     struct node *const *at, int n, bool has_kept, bool is_again) {
     if (!n && !(has_kept && b->x->n_kept)) return;
-    value_open_function(
-        &b->w, "  template <int V> FX_DEVICE void %s(%s<V> &%s, index row, index col) const", name, type, var);
+    const bool is_skewed = rows_are_skewed(b) && n;
+    value_open_function(&b->w, "  template <int V%s> FX_DEVICE void %s(%s<V> &%s, index row, index col%s) const",
+        is_skewed ? ", class... HOW" : "", name, type, var, is_skewed ? ", HOW... how" : "");
     struct scope *p = rows_at_row(b, -1, "row", ""); /* of a row nothing is known yet */
     rows_bind(b, p, b->r->reduced, b->r->n_reduced, &b->x->cols, "col");
     for (int i = 0; i < n; i++) {
         if (is_again && !is_of_rows(b, &list[i], at[i])) continue;
         if (at[i]) emit_gather(b, p, var, &list[i], at[i]);
+        else if (is_skewed)
+            emit_hold_skewed(b, arena_printf(arena(b), "%s.%s", var, name_of(b, &list[i])), &list[i]);
         else
             buf_line(b->w.out, "    fx_hold(%s.%s, %s);", var, name_of(b, &list[i]),
                 rows_element(b, &list[i], "row", "col"));
@@ -319,6 +337,15 @@ static void emit_joins(struct rows *b) {
             list.s);
 }
 
+/* Whether a store goes to a tensor that is read, too. */
+static bool is_in_place(const struct rows *b) {
+    for (int i = 0; i < b->r->n_stores; i++) {
+        const struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
+        if (t.param >= 0 && b->w.g->kernel->params[t.param].is_input) return true;
+    }
+    return false;
+}
+
 void emit_row_problem(struct buf *out, const struct unit *u, const struct scheduled_graph *c, const struct launch *l,
     struct value_names *names) {
     struct arena *a = &u->cx->arena;
@@ -338,6 +365,7 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
         "  static constexpr bool PREPARES[PASSES + 1] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
     emit_joins(&b);
+    if (is_in_place(&b)) buf_line(b.w.out, "  static constexpr bool IN_PLACE = true;  // rows are written where they are read");
     buf_line(b.w.out, "  FX_DEVICE index rows() const { return (index)%s; }",
         address_product(a, l->axis_names, b.x->rows.axes, b.x->rows.n));
     buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }",

@@ -35,6 +35,8 @@ struct scope *rows_at_row(struct rows *b, int pass, const char *row, const char 
 struct scope *rows_at_element(
     struct rows *b, int pass, const char *row, const char *col, const char *results, bool has_tail);
 /* Which of the nodes kept in registers n is, or -1. */
+/* Whether some entry has vectors that begin at boundaries of memory, wherever rows do. */
+bool rows_are_skewed(const struct rows *b);
 int rows_find_kept(const struct rows *b, const struct node *n);
 /* Where V elements lie across rows: computes ahead of them, in `column`, what needs no row. What is available at
  * an element, p, is not available there. */

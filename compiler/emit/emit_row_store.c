@@ -180,16 +180,25 @@ static void store_vector(struct rows *b, const struct store *s) {
     } else {
         at = rows_element(b, &t, "row", "col");
     }
+    if (rows_are_skewed(b)) {
+        buf_line(b->w.out, "    fx_store%s_skewed<V>(%s, %sout, cut...);", emit_is_converted(t.dtype) ? "" : "_items",
+            at, name_of(b, &t));
+        return;
+    }
     buf_line(b->w.out, "    %s%s<V, true>(%s, %sout, V);", inside ? arena_printf(arena(b), "if (%s) ", inside) : "",
         emit_is_converted(t.dtype) ? "fx_store" : "fx_store_items", at, name_of(b, &t));
 }
 
 void rows_emit_store(struct rows *b) {
     const char *row = b->x->is_along_rows ? "(row + v)" : "row", *col = b->x->is_along_rows ? "col" : "(col + v)";
+    const bool is_skewed = rows_are_skewed(b);
     value_open_function(&b->w,
-        "  template <bool KEPT, int V> FX_DEVICE void store(frag<V> &f, const tail<V> &t, const scans<V> &s, "
+        "  template <bool KEPT, int V%s> FX_DEVICE void store(frag<V> &f, const tail<V> &t, const scans<V> &s, "
         "const results *r, index row, index col%s) const",
-        b->x->run ? ", sides<V> &a" : "");
+        is_skewed ? ", class... CUT" : "",
+        is_skewed   ? ", CUT... cut"
+        : b->x->run ? ", sides<V> &a"
+                    : "");
     if (b->x->reads_apart && !b->x->is_along_rows) rows_hide_positions(b);
     for (int i = 0; i < b->r->n_stores; i++) {
         struct tensor t = tensor_of_store(b->w.g, b->c->partition, &b->r->stores[i]);
@@ -207,6 +216,7 @@ void rows_emit_store(struct rows *b) {
     }
     buf_line(b->w.out, "#pragma unroll");
     buf_line(b->w.out, "    for (int v = 0; v < V; ++v) {");
+    if (is_skewed) buf_line(b->w.out, "      if (fx_is_cut(v, cut...)) continue;");
     b->w.indent = 3;
     for (int i = 0; i < b->r->n_stores; i++) {
         struct node *n = copied_value(b->r->stores[i].value);

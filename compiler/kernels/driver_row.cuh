@@ -36,6 +36,12 @@ FX_DEVICE void fx_row_turned(const PROBLEM &p) {
   fx_row_all<fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM, fx_nothing, true>>(p);
 }
 
+// fx_row_skewed: the same where rows begin and end anywhere, and vectors at boundaries of memory
+template <int RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM>
+FX_DEVICE void fx_row_skewed(const PROBLEM &p) {
+  fx_row_all<fx_row_share<RESIDENT, V, CHUNKS, LANES, ACROSS, PROBLEM, fx_nothing, false, true>>(p);
+}
+
 // fx_row_cluster_all: every row of the problem, each shared by the blocks of a cluster; the grid is that of whole rows times the blocks of a cluster
 template <class pass, class PROBLEM>
 FX_DEVICE void fx_row_cluster_all(const PROBLEM &p) {

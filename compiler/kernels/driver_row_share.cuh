@@ -12,6 +12,10 @@ struct fx_row_sent {
 template <class PROBLEM> FX_DEVICE constexpr auto fx_row_joins(int pass, int) -> decltype((bool)PROBLEM::JOINS[0]) { return PROBLEM::JOINS[pass]; }
 template <class PROBLEM> FX_DEVICE constexpr bool fx_row_joins(int, ...) { return false; }
 
+// fx_row_in_place: whether rows are written where they are read; a problem that writes others has no IN_PLACE
+template <class PROBLEM> FX_DEVICE constexpr auto fx_row_in_place(int) -> decltype((bool)PROBLEM::IN_PLACE) { return PROBLEM::IN_PLACE; }
+template <class PROBLEM> FX_DEVICE constexpr bool fx_row_in_place(...) { return false; }
+
 // fx_row_joined: the sums of a pass and of the one behind it, of so many elements
 template <class FIRST, class SECOND>
 struct fx_row_joined {
@@ -20,8 +24,9 @@ struct fx_row_joined {
   int n;
 };
 
-// fx_row_share: a thread's share of its row, or rows; TURNED: teams take turns in memory, as where V elements lie across rows
-template <int RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM, class SENT = fx_nothing, bool TURNED = PROBLEM::ALONG_ROWS>
+// fx_row_share: a thread's share of its row, or rows; TURNED: teams take turns in memory, as where V elements lie across rows; SKEWED: chunks begin at
+// boundaries of memory, wherever rows do, so that a row begins and ends within chunks
+template <int RESIDENT, int V, int CHUNKS, int LANES, int ACROSS, class PROBLEM, class SENT = fx_nothing, bool TURNED = PROBLEM::ALONG_ROWS, bool SKEWED = false>
 struct fx_row_share {
   typedef typename PROBLEM::index index;
   typedef typename PROBLEM::template frag<V> frag;
@@ -42,21 +47,31 @@ struct fx_row_share {
   int part;                                      // its number
   const int lane, team;                          // this thread's place
   index row;                                     // its first row
-  bool is_inside;                                // whether there is such a row; if not, it points at one there is
+  bool is_inside;                                // whether there is such a row; if not, it reads one there is, and stores nothing
   frag f[CHUNKS];                                // what was read of the chunks at hand
   SENT sent;                                     // where blocks share a row: what they tell each other
   typename PROBLEM::results r[SUMS];             // what is known of each row
 
   FX_DEVICE fx_row_share(const PROBLEM &problem)
-      : p(problem), cols(problem.cols()), begin(0), end(cols), part(0), lane(TURNED ? threadIdx.x / ACROSS : threadIdx.x % LANES), team(TURNED ? threadIdx.x % ACROSS : threadIdx.x / LANES) {}
+      : p(problem), cols(problem.cols()), begin(0), end(cols), part(0), lane(TURNED ? thread() / ACROSS : threadIdx.x % LANES), team(TURNED ? threadIdx.x % ACROSS : threadIdx.x / LANES) {}
+  // this thread's number, of which the compiler is to know that it is one of THREADS: chunks that all threads have are then not asked for
+  static FX_DEVICE int thread() { return THREADS & (THREADS - 1) ? threadIdx.x : threadIdx.x % THREADS; }
 
   FX_DEVICE void start(index first) {
     row = first + (index)team * SUMS;
     is_inside = row < p.rows();
     if (!is_inside) row = first;
+    if constexpr (SKEWED) begin = -(index)((unsigned)row * (unsigned)cols % V);
   }
   FX_DEVICE index col(index first, int c) const { return first + (SCANS_DOWN ? lane * CHUNKS + c : (c * LANES + lane) * STEP); }
-  FX_DEVICE bool has(index at) const { return is_inside && at < end; }
+  // Whether a chunk is there to read. Of a row that there is not, teams of a block read another one, unless its thread writes where it reads; with vectors, or a block a row,
+  // it is asked for, as the compiler would take more registers.
+  static constexpr bool ASKS = ACROSS == 1 || (V > 1 && PROBLEM::SCANS == 0) || fx_row_in_place<PROBLEM>(0);
+  FX_DEVICE bool has(index at) const { return (!ASKS || is_inside) && at < end; }
+  // whether all elements of a chunk that there is are of this row, and which are
+  FX_DEVICE bool has_all(index at) const { return !SKEWED || (at >= 0 && at + V <= end); }
+  FX_DEVICE fx_cut cut(index at) const { return {at < 0 ? (int)-at : 0, at + V <= end ? V : (int)(end - at)}; }
+  FX_DEVICE bool is_whole_round(index first) const { return (!SKEWED || first >= 0) && end - first >= ROUND; }
   FX_DEVICE void take_part(int number, int parts, int whole = CHUNKS * LANES * STEP) {  // so many elements at once, of which there are whole ones
     const long long each = (long long)parts * whole, size = (cols + (each - 1)) / each * whole;
     part = number;
@@ -71,15 +86,21 @@ struct fx_row_share {
     for (int c = 0; c < CHUNKS; ++c) {
       to[c] = frag{};
       if constexpr (!__is_empty(frag))
-        if (IS_WHOLE || has(col(first, c))) p.fetch(to[c], row, col(first, c));
+        if (IS_WHOLE || has(col(first, c))) fetch_chunk<IS_WHOLE>(to[c], col(first, c));
     }
+  }
+  template <bool IS_WHOLE>
+  FX_DEVICE void fetch_chunk(frag &f, index at) const {
+    if constexpr (!SKEWED) p.fetch(f, row, at);
+    else if (IS_WHOLE || has_all(at)) p.fetch(f, row, at, fx_skewed());
+    else p.fetch(f, row, at, cut(at));
   }
   // the chunks of another row: what all rows have in common stays
   FX_DEVICE void fetch_again(frag (&to)[CHUNKS]) const {
 #pragma unroll
     for (int c = 0; c < CHUNKS; ++c) {
       if constexpr (!__is_empty(frag))
-        if (has(col(begin, c))) p.fetch_again(to[c], row, col(begin, c));
+        if (is_inside && has(col(begin, c))) p.fetch_again(to[c], row, col(begin, c));
     }
   }
   // the chunks of the next round, fetched while lanes wait for each other
@@ -395,9 +416,12 @@ struct fx_row_share {
     start_scans<0, P>(carry);
     if (AHEAD) fetch(f, begin);
     index first = begin;
+    if constexpr (SKEWED && HAS_WHOLE) {
+      if (!is_whole_round(first)) fold_round<P, false, false>(a, carry, first), first += ROUND;
+    }
     if constexpr (HAS_WHOLE) {
 #pragma unroll 1
-      for (; end - first >= ROUND; first += ROUND) fold_round<P, true, false>(a, carry, first);
+      for (; is_whole_round(first); first += ROUND) fold_round<P, true, false>(a, carry, first);
     }
 #pragma unroll 1
     for (; first < end; first += ROUND) {
@@ -417,20 +441,32 @@ struct fx_row_share {
       const index at = col(first, c);
       if constexpr (!SCANS_DOWN) scan<P, 0>(sums[0], carry, c, at);
       if (IS_WHOLE || has(at)) {
+        if (IS_WHOLE || has_all(at)) {
 #pragma unroll
-        for (int v = 0; v < V; ++v)
-          p.template fold<RESIDENT == 1, V>(fx_pass<P>(), a[ALONG_ROWS ? v : 0], f[c], sums[SCANS_DOWN ? c : 0], v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
+          for (int v = 0; v < V; ++v) fold_element<P>(a[ALONG_ROWS ? v : 0], c, sums[SCANS_DOWN ? c : 0], v, at);
+        } else {
+#pragma unroll
+          for (int v = 0; v < V; ++v)
+            if (!fx_is_cut(v, cut(at))) fold_element<P>(a[0], c, sums[0], v, at);
+        }
       }
     }
     if (AHEAD) turn(next);
+  }
+  template <int P, class SUM>
+  FX_DEVICE void fold_element(SUM &a, int c, const typename PROBLEM::template scans<V> &sums, int v, index at) {
+    p.template fold<RESIDENT == 1, V>(fx_pass<P>(), a, f[c], sums, v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
   }
 
   // Pass P and the one behind it over rows that are read again: of each round first what pass P takes of it, to which the sums of the other are brought.
   template <int P, class FIRST, class SECOND>
   FX_DEVICE void fold_joined(fx_row_joined<FIRST, SECOND> (&a)[SUMS]) {
     index first = begin;
+    if constexpr (SKEWED) {
+      if (!is_whole_round(first)) fold_joined_round<P, false>(a, first), first += ROUND;
+    }
 #pragma unroll 1
-    for (; end - first >= ROUND; first += ROUND) fold_joined_round<P, true>(a, first);
+    for (; is_whole_round(first); first += ROUND) fold_joined_round<P, true>(a, first);
 #pragma unroll 1
     for (; first < end; first += ROUND) fold_joined_round<P, false>(a, first);
   }
@@ -446,10 +482,16 @@ struct fx_row_share {
     for (int c = 0; c < CHUNKS; ++c) {
       const index at = col(first, c);
       if (IS_WHOLE || has(at)) {
-        n += STEP;
+        if (IS_WHOLE || has_all(at)) {
+          n += STEP;
 #pragma unroll
-        for (int v = 0; v < V; ++v)
-          p.template fold<RESIDENT == 1, V>(fx_pass<P>(), next[ALONG_ROWS ? v : 0], f[c], scans(), v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
+          for (int v = 0; v < V; ++v) fold_element<P>(next[ALONG_ROWS ? v : 0], c, scans(), v, at);
+        } else {
+          n += cut(at).to - cut(at).from;
+#pragma unroll
+          for (int v = 0; v < V; ++v)
+            if (!fx_is_cut(v, cut(at))) fold_element<P>(next[0], c, scans(), v, at);
+        }
       }
     }
 #pragma unroll
@@ -465,9 +507,14 @@ struct fx_row_share {
     for (int c = 0; c < CHUNKS; ++c) {
       const index at = col(first, c);
       if (IS_WHOLE || has(at)) {
+        if (IS_WHOLE || has_all(at)) {
 #pragma unroll
-        for (int v = 0; v < V; ++v)
-          p.template fold<RESIDENT == 1, V>(fx_pass<P + 1>(), a[ALONG_ROWS ? v : 0].second, f[c], scans(), v, r[ALONG_ROWS ? v : 0], row + (ALONG_ROWS ? v : 0), at + (ALONG_ROWS ? 0 : v));
+          for (int v = 0; v < V; ++v) fold_element<P + 1>(a[ALONG_ROWS ? v : 0].second, c, scans(), v, at);
+        } else {
+#pragma unroll
+          for (int v = 0; v < V; ++v)
+            if (!fx_is_cut(v, cut(at))) fold_element<P + 1>(a[0].second, c, scans(), v, at);
+        }
       }
     }
   }
@@ -579,7 +626,11 @@ struct fx_row_share {
   template <bool IS_WHOLE = false, class TAIL>
   FX_DEVICE void fetch_tail(TAIL &t, index at) const {
     if constexpr (!__is_empty(TAIL))
-      if (IS_WHOLE || has(at)) p.fetch_tail(t, row, at);
+      if (IS_WHOLE || has(at)) {
+        if constexpr (!SKEWED) p.fetch_tail(t, row, at);
+        else if (IS_WHOLE || has_all(at)) p.fetch_tail(t, row, at, fx_skewed());
+        else p.fetch_tail(t, row, at, cut(at));
+      }
   }
 
   // the last pass, which stores elements; what only it reads is under way for all chunks at once where registers allow
@@ -588,9 +639,12 @@ struct fx_row_share {
     start_scans<0, PROBLEM::PASSES>(carry);
     if (AHEAD) fetch(f, begin);
     index first = begin;
+    if constexpr (SKEWED && HAS_WHOLE) {
+      if (!is_whole_round(first)) store_round<false>(carry, first), first += ROUND;
+    }
     if constexpr (HAS_WHOLE) {
 #pragma unroll 1
-      for (; end - first >= ROUND; first += ROUND) store_round<true>(carry, first);
+      for (; is_whole_round(first); first += ROUND) store_round<true>(carry, first);
     }
 #pragma unroll 1
     for (; first < end; first += ROUND) {
@@ -617,8 +671,14 @@ struct fx_row_share {
     for (int c = 0; c < CHUNKS; ++c) {
       const index at = col(first, c);
       if constexpr (!SCANS_DOWN) scan<PROBLEM::PASSES, 0>(sums[0], carry, c, at);
-      if (IS_WHOLE ? !is_inside : !has(at)) continue;
+      if (!is_inside || !(IS_WHOLE || has(at))) continue;
       if (!ALL) fetch_tail<IS_WHOLE>(t[0], at);
+      if constexpr (SKEWED) {
+        if (!IS_WHOLE && !has_all(at)) {
+          p.template store<RESIDENT == 1, V>(f[c], t[ALL ? c : 0], sums[0], r, row, at, cut(at));
+          continue;
+        }
+      }
       p.template store<RESIDENT == 1, V>(f[c], t[ALL ? c : 0], sums[SCANS_DOWN ? c : 0], r, row, at);
     }
     if (AHEAD) turn(next);
@@ -698,7 +758,7 @@ struct fx_row_share {
         typename PROBLEM::template scans<V> sums;
         tail t = tail{};
         scan<PROBLEM::PASSES, 0>(sums, carry, c, at);
-        if (!has(at)) continue;
+        if (!is_inside || !has(at)) continue;
         fetch_tail(t, at);
         if (!RESIDENT) a[0] = is_first ? p.template no_sides<V>() : p.template get_sides<V>(run, at);
         p.template store<RESIDENT == 1, V>(f[c], t, sums, r, row, at, a[RESIDENT ? c : 0]);

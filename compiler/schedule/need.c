@@ -249,7 +249,7 @@ static void need_row_vectors(
     const struct kernel *k = c->graph->kernel;
     const struct row_program *w = s->row;
     const struct group *r = s->group;
-    need_multiple(x, n, k, w->along.axes, w->along.n, f->vector);
+    if (!f->is_skewed) need_multiple(x, n, k, w->along.axes, w->along.n, f->vector);
     for (int i = 0; i < w->n_held + w->n_tail + r->n_stores; i++) {
         int store = i - w->n_held - w->n_tail;
         struct tensor t = i < w->n_held ? w->held[i]
@@ -257,6 +257,7 @@ static void need_row_vectors(
                                         : tensor_of_store(c->graph, c->partition, &r->stores[store]);
         int bytes = f->vector * bytes_of(&t);
         if (store >= 0 && !row_stores_vectors(c->graph, c->partition, w, r, &r->stores[store])) continue;
+        if (f->is_skewed && !row_lies_whole(w, &t)) continue;
         need_aligned(x, n, k, &t, bytes < 16 ? bytes : 16);
         need_strides(x, n, k, &t, f->vector);
     }
@@ -287,7 +288,7 @@ static struct terms row_needs(
     int n = 0;
     if (f->most_cols) need_at_most(&x, &n, k, &w->cols, f->most_cols);
     if (f->most_bins) need_at_most(&x, &n, k, &(struct axis_list){1, {s->bins->axis}}, f->most_bins);
-    if (f->is_aligned) need_row_vectors(&x, &n, c, s, f);
+    if (f->is_aligned || f->is_skewed) need_row_vectors(&x, &n, c, s, f);
     if (!f->is_small) return x;
     need_at_most(&x, &n, k, &w->rows, 1 << 29);
     if (!f->most_cols) need_at_most(&x, &n, k, &w->cols, 1 << 29);

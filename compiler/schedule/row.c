@@ -20,14 +20,15 @@ struct team {
                           the L2 cache holds, of all rows under way, until they are read again; TURNED: teams take
                           turns in memory, as behind a vector of a row lies one of the next; WIDE: any number, where
                           across rows long pieces of memory are read; SHORT: all that rows are known to have;
-                          BARE: any number, where values that passes share are computed anew */
+                          BARE: any number, where values that passes share are computed anew;
+                          PAIRED: with registers for two blocks on an SM, where little spills; TIGHT: where little does */
     int wants_grid;    /* EVERY_SM: the faster choice only where it has a block for every SM, or as many threads as are
                           wanted; MOST_SMS: of vectors, for three SMs of four; ANY_GRID: always */
     int spread;        /* blocks of a cluster that shares the rows of a block; 0: none does */
     int few;           /* the faster choice only where so many times its clusters are no more than the SMs; 0: always */
 };
 
-enum { CACHED = -1, TURNED = -2, WIDE = -3, SHORT = -4, BARE = -5 };
+enum { CACHED = -1, TURNED = -2, WIDE = -3, SHORT = -4, BARE = -5, PAIRED = -6, TIGHT = -7 };
 enum { ANY_GRID, EVERY_SM, MOST_SMS };
 enum { SPREAD = 8, PAIR = 2 }; /* blocks of a cluster */
 
@@ -42,10 +43,15 @@ static const struct team kept_rows[] = {
     {256, 1, 4, true, 0, ANY_GRID, SPREAD, 4},
     {512, 1, 4, true, 0, ANY_GRID, SPREAD, 4},
     {512, 1, 8, true, 0, ANY_GRID, SPREAD, 4},
+    {512, 1, 4, true, PAIRED, ANY_GRID, 0, 0},
+    {512, 1, 6, true, PAIRED, ANY_GRID, 0, 0},
     {512, 1, 4, true, 0, ANY_GRID, 0, 0},
     {512, 1, 8, true, 0, ANY_GRID, 0, 0},
+    {1024, 1, 6, true, TIGHT, ANY_GRID, 0, 0},
+    {1024, 1, 8, true, TIGHT, ANY_GRID, 0, 0},
     {512, 1, 8, true, BARE, ANY_GRID, 0, 0},
     {512, 1, 8, true, BARE, ANY_GRID, PAIR, 0},
+    {1024, 1, 8, true, BARE, ANY_GRID, 0, 0},
     {512, 1, 16, true, 0, ANY_GRID, 0, 0},
     {1024, 1, 4, false, CACHED, ANY_GRID, 0, 0},
     {512, 1, 4, false, 0, ANY_GRID, SPREAD, 4},
@@ -164,6 +170,8 @@ enum {
     FEW_ROWS = 64,            /* rows that leave most of the GPU idle */
     MOST_WORDS = 64,          /* of registers for what a thread holds of its row */
     WORK_WORDS = 56,          /* what it computes with beside that */
+    LEAST_WORK = 16,          /* likewise, at least */
+    LITTLE_LOCAL = 16,        /* bytes of local memory that lose less than more blocks gain */
     PAIR_WORDS = 32,          /* of which two blocks of 512 threads have room on an SM, where nothing spills */
     LIGHT_WORDS = 48,         /* the same along rows that are not kept, where more blocks gain more than it loses */
     DIVISOR_WORDS = 6,        /* an inverse in two parts, and what a quotient by it takes on the way */
@@ -175,6 +183,7 @@ enum {
     CACHED_BYTES = 32 << 20,  /* that are found in the L2 cache when they are read again */
     SMALLER_BLOCKS = 3,       /* of 512 threads, on an SM */
     LEAST_TURNED = 1024,      /* vectors of a row from which threads of half a block take turns with the others */
+    LEAST_SKEWED = 32768,     /* elements of a row from which vectors at boundaries of memory make up for both its ends */
     PIECE = 256,              /* bytes beside each other of which it matters little that sectors at both ends are cut */
     PIECE_WORDS = 32,         /* of registers for what a thread holds of such pieces */
 };
@@ -189,22 +198,31 @@ static int widest_scan(const struct row_program *x) {
     return most;
 }
 
-/* Adjacent elements a thread takes: 16 bytes of the narrowest tensor that lies along them, as far as a constant extent
- * and registers allow. */
-static int vector_of(const struct graph *g, const struct partition *p, const struct scheduled *s) {
+/* Bytes of an element of the narrowest tensor that lies along vectors, and of all that are read so. */
+static int narrowest_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s, int *total) {
     const struct row_program *x = s->row;
-    int narrowest = 16, total = 0;
-    int64_t extent = 1;
+    int narrowest = 16;
+    *total = 0;
     for (int i = 0; i < x->n_held + x->n_tail; i++) {
         int bytes = bytes_of(i < x->n_held ? &x->held[i] : &x->tail[i - x->n_held]);
         if (bytes < narrowest) narrowest = bytes;
-        total += bytes;
+        *total += bytes;
     }
     for (int i = 0; i < s->group->n_stores; i++) {
         struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
         if (row_stores_vectors(g, p, x, s->group, &s->group->stores[i]) && bytes_of(&t) < narrowest)
             narrowest = bytes_of(&t);
     }
+    return narrowest;
+}
+
+/* Adjacent elements a thread takes: 16 bytes of the narrowest tensor that lies along them, as far as registers allow
+ * and, unless is_skewed, a constant extent. */
+static int vector_of(
+    const struct graph *g, const struct partition *p, const struct scheduled *s, bool is_skewed) {
+    const struct row_program *x = s->row;
+    int total, narrowest = narrowest_bytes(g, p, s, &total);
+    int64_t extent = is_skewed ? -1 : 1;
     for (int i = 0; i < x->along.n; i++) {
         int64_t e = g->kernel->axes[x->along.axes[i]].extent;
         extent = e < 0 || extent < 0 ? -1 : extent * e % 8;
@@ -311,16 +329,17 @@ static bool lacks_registers(const struct scheduled *s, const struct team *t, int
     return chunks * words + beside > SM_REGISTERS / (threads * blocks);
 }
 
-/* The last configuration once more, ahead of it: with registers for two blocks on an SM, where nothing spills. */
-static void add_pair(struct scheduled *s, struct arena *a) {
+/* The last configuration once more, ahead of it: with registers for so many blocks on an SM, where nothing spills. */
+static void add_tight(struct scheduled *s, struct arena *a, int blocks) {
     struct config *again = config_next(s);
     if (!again) return;
     struct config *c = again - 1;
     *again = *c;
-    c->min_blocks = 2;
+    c->min_blocks = blocks;
     c->is_tight = true;
-    c->suffix = arena_printf(a, "%s_pair", c->suffix);
-    c->text = arena_printf(a, "%s, two blocks an SM", c->text);
+    c->most_local = LITTLE_LOCAL;
+    c->suffix = arena_printf(a, blocks == 2 ? "%s_pair" : "%s_tight", c->suffix);
+    c->text = arena_printf(a, "%s, %d blocks an SM", c->text, blocks);
 }
 
 /* Whether c is preferred under another condition than what team t becomes. */
@@ -335,8 +354,22 @@ static int divisor_words(const struct row_program *x) {
     return n;
 }
 
-static void add_config(
-    const struct graph *g, struct scheduled *s, const struct team *t, int v, bool is_aligned, bool is_small) {
+/* Elements of a row where they are known, and no more than `most`; else `most`. */
+static int known_cols(const struct graph *g, const struct row_program *x, int most) {
+    int64_t cols = 1;
+    for (int i = 0; i < x->cols.n; i++) {
+        const int64_t e = g->kernel->axes[x->cols.axes[i]].extent;
+        if (e < 1 || cols * e > most) return most;
+        cols *= e;
+    }
+    return (int)cols;
+}
+
+enum lies { ALIGNED, SKEWED, ANYHOW, BIG }; /* what is known of rows in memory; BIG: nor of their number */
+
+static void add_config(const struct graph *g, struct scheduled *s, const struct team *t, int v, enum lies lies) {
+    const bool is_aligned = lies == ALIGNED, is_small = lies != BIG, is_skewed = lies == SKEWED;
+    const int apart = is_skewed ? v - 1 : 0; /* elements of others ahead of the first of a row */
     struct arena *a = &g->cx->arena;
     const struct arch *m = g->cx->arch;
     struct row_program *x = s->row;
@@ -344,28 +377,42 @@ static void add_config(
     if (x->is_along_rows && x->n_scans) words = scan_chunk_words(x, v);
     if (!x->is_along_rows && x->n_scans && v == 1) words += widest_scan(x);
     if (x->run && t->is_resident) words += run_words(g, s->group, v);
-    if ((t->spread == PAIR || t->suits == BARE) && (v == 1 || chunks * words > PAIR_WORDS)) return;
+    const int threads = t->lanes * t->across;
+    const bool is_half = t->spread == PAIR || t->suits == BARE; /* of an SM, if in blocks of 512 */
+    if (v == 1 && (is_half || t->suits == TIGHT || t->suits == PAIRED)) return;
+    if (x->n_kept && (t->suits == TIGHT || t->suits == PAIRED)) return; /* values that passes share take most registers */
     if (t->spread == PAIR && x->n_passes < 2) return; /* it waits too little for another to fill in */
     if (t->spread && (!m->has_clusters || x->n_scans || s->block)) return;
     if (v == 1 && t->suits != SHORT && !x->run && !(x->is_along_rows && (x->n_scans || t->is_resident || s->parts)))
         chunks *= 4; /* as many elements a thread as with vectors */
     else if (!t->is_resident && !x->is_along_rows && !x->run && !x->n_scans && !s->parts)
         chunks *= short_vectors(x, v);
+    const int each = t->lanes * step * (t->spread ? t->spread : 1); /* elements of a row in a chunk of all threads */
+    const bool is_long = !t->spread && (t->suits == TIGHT || t->suits == PAIRED || t->suits == BARE);
+    const int known = t->is_resident && !x->run && !x->is_along_rows && (v == 1 || is_long)
+                          ? (known_cols(g, x, each * chunks - apart) + apart + each - 1) / each : chunks;
+    if (known * words <= MOST_WORDS && !lacks_registers(s, t, v, known, words)) chunks = known;
     while (chunks > 1 && chunks * words > MOST_WORDS) chunks /= 2;
     while (chunks > 1 && lacks_registers(s, t, v, chunks, words)) chunks /= 2;
+    if (is_half && threads == 512 && chunks * words > PAIR_WORDS) return;
+    if (t->suits == PAIRED && threads * 2 * (chunks * words + LEAST_WORK) > SM_REGISTERS) return;
     if (t->is_resident && chunks * words > 2 * MOST_WORDS) return;
-    int kept = t->lanes * chunks * step * (t->spread ? t->spread : 1);
+    /* Of rows that are read again, two blocks on an SM read more than one that has twice as much under way. */
+    const bool is_reread = !t->is_resident && x->n_passes + x->stores_elements > 1;
+    while (is_reread && !x->is_along_rows && !x->n_scans && !x->run && !s->parts && !t->spread && threads == 512 &&
+           chunks > 2 && threads * (chunks * words + LIGHT_WORDS) > SM_REGISTERS / 2)
+        chunks /= 2;
+    int kept = each * chunks;
     const struct config *before = s->n_configs ? &s->configs[s->n_configs - 1] : NULL;
     while (before && before > s->configs && is_apart(before, t)) before--;
-    if (t->is_resident && before && before->is_aligned == is_aligned && !is_apart(before, t) &&
-        before->spread == t->spread && before->most_cols >= kept)
+    if (t->is_resident && before && before->is_aligned == is_aligned && before->is_skewed == is_skewed &&
+        !is_apart(before, t) && before->spread == t->spread && before->most_cols >= known_cols(g, x, kept - apart))
         return;
     struct config *c = config_next(s);
     if (!c) return;
-    int threads = t->lanes * t->across;
     const int beside = v == 1 && !t->is_resident ? divisor_words(x) : 0; /* of so many single elements at once */
     const bool is_light = is_small && !t->is_resident && !x->is_along_rows && !x->n_scans;
-    const char *kind = is_small ? is_aligned ? "" : "_any" : "_big";
+    const char *kind = is_small ? is_aligned ? "" : is_skewed ? "_skewed" : "_any" : "_big";
     *c = (struct config){.is_aligned = is_aligned,
         .is_small = is_small,
         .tile_m = t->across * (x->is_along_rows ? v : 1),
@@ -374,14 +421,18 @@ static void add_config(
         .min_blocks = SM_REGISTERS / (threads * (chunks * words + beside + (is_light ? LIGHT_WORDS : WORK_WORDS))),
         .vector = v,
         .smem_bytes = smem_bytes(g, s, t, v),
-        .most_cols = t->is_resident ? kept : 0,
+        .most_cols = t->is_resident ? kept - apart : 0,
         .suits_cols = t->suits == CACHED ? cached_cols(g, s, t->across * (x->is_along_rows ? v : 1), v)
                       : t->suits < 0      ? 0
                                           : t->suits * t->lanes * step,
         .spread = t->spread,
         .is_turned = t->suits == TURNED,
         .is_wide = t->suits == WIDE,
-        .from_cols = t->spread == PAIR ? kept / 4 * 3
+        .is_skewed = is_skewed,
+        .is_tight = t->spread == PAIR || t->suits == TIGHT || t->suits == PAIRED || (t->suits == BARE && threads > 512),
+        .most_local = t->spread ? 0 : LITTLE_LOCAL,
+        .from_cols = is_skewed         ? LEAST_SKEWED
+                     : t->spread == PAIR ? kept / 4 * 3
                      : !t->spread      ? 0
                      : t->is_resident  ? 2 * t->lanes * step * SPREAD
                                        : kept,
@@ -395,16 +446,23 @@ static void add_config(
     if (x->run) c->min_blocks = 512 / threads; /* two runs an SM hide the latency of each other */
     /* It has no more to do; of two blocks one loads while the other stores. */
     if (t->spread == SPREAD && c->min_blocks > SPREAD / t->few) c->min_blocks = SPREAD / t->few;
-    if (t->spread == PAIR) c->min_blocks = 2, c->is_tight = true;
+    if (t->spread == PAIR || t->suits == PAIRED) c->min_blocks = 2;
     if (c->min_blocks < 1) c->min_blocks = 1;
     if (c->min_blocks * threads > m->sm_threads) c->min_blocks = m->sm_threads / threads;
     c->suffix = arena_printf(
-        a, "%dx%d%s%s%s%s", t->across, t->lanes, t->suits == TURNED ? "_turned" : "",
+        a, "%dx%d%s%s%s%s%s", t->across, t->lanes, t->suits == TURNED ? "_turned" : "",
         t->spread == PAIR ? "_two" : t->spread ? "_cluster" : "",
-        t->is_resident ? arena_printf(a, "_%s%d", t->suits == BARE ? "hold" : "keep", chunks) : "", kind);
+        t->is_resident ? arena_printf(a, "_%s%d", t->suits == BARE ? "hold" : "keep", chunks) : "", kind,
+        t->suits == PAIRED ? "_pair" : "");
     c->engine = arena_printf(
         a, "%s, %d, %d, %d, %d", t->suits == BARE ? "2" : t->is_resident ? "true" : "false", v, chunks, t->lanes,
         t->across);
+    for (int i = 0; i + 1 < s->n_configs; i++) /* more chunks that were too many come to the same */
+        if (s->configs[i].is_tight && c->is_tight && kind_of(c) == kind_of(&s->configs[i]) &&
+            strcmp(c->suffix, s->configs[i].suffix) == 0) {
+            s->n_configs--;
+            return;
+        }
     int n_passes = (s->parts ? x->n_passes : row_read_passes(x)) + x->stores_elements;
     const char *passes = t->is_resident ? arena_printf(a, "up to %d elements kept in registers, ", c->most_cols)
                          : n_passes > 1 ? arena_printf(a, "read in each of %d passes, ", n_passes)
@@ -412,13 +470,22 @@ static void add_config(
     c->text = arena_printf(a, "%s%d thread%s %s, %s%s",
         t->spread == PAIR ? "a cluster of two blocks of " : t->spread ? "a cluster of blocks of " : "", t->lanes,
         t->lanes == 1 ? "" : "s", x->is_along_rows && v > 1 ? "a vector of rows" : "a row", passes,
-        is_aligned ? "16-byte accesses"
-        : is_small ? "any alignment"
-                   : "any size");
+        is_aligned  ? "16-byte accesses"
+        : is_skewed ? "16-byte accesses, wherever rows begin"
+        : is_small  ? "any alignment"
+                    : "any size");
     const bool may_pair = t->is_resident && (t->suits == WIDE || (is_aligned && !x->is_along_rows)) && !x->n_scans &&
                           !x->run && threads == 512 && !t->spread && c->min_blocks == 1 &&
                           chunks * words <= PAIR_WORDS;
-    if (may_pair) add_pair(s, a);
+    /* By half as many more blocks rows of single elements gain. */
+    const bool may_tighten = t->is_resident && t->suits != SHORT && !t->few && !x->n_scans && !x->run && !t->spread && !s->block &&
+                             is_small && threads < 1024 && v == 1;
+    int blocks = c->min_blocks + (c->min_blocks + 1) / 2;
+    if (blocks * threads > m->sm_threads) blocks = m->sm_threads / threads;
+    if (may_pair) add_tight(s, a, 2);
+    else if (may_tighten && blocks > c->min_blocks &&
+             threads * blocks * (chunks * words + LEAST_WORK) <= SM_REGISTERS)
+        add_tight(s, a, blocks);
 }
 
 /* Bytes of memory that lanes of team t beside each other read, where V elements lie across rows. */
@@ -461,10 +528,10 @@ static void add_reading(const struct graph *g, struct scheduled *s, struct team 
     if (is_aligned ? t.wants_grid && !t.spread : !s->row->n_scans || t.wants_grid) t = wide;
     else if (!is_aligned && smem_bytes(g, s, &wide, v) <= MOST_SHARED && wide.across > t.across) {
         const int before = s->n_configs;
-        add_config(g, s, &wide, v, is_aligned, true);
+        add_config(g, s, &wide, v, is_aligned ? ALIGNED : ANYHOW);
         if (s->n_configs > before) s->configs[before].wants_grid = 1;
     }
-    if (smem_bytes(g, s, &t, v) <= MOST_SHARED) add_config(g, s, &t, v, is_aligned, true);
+    if (smem_bytes(g, s, &t, v) <= MOST_SHARED) add_config(g, s, &t, v, is_aligned ? ALIGNED : ANYHOW);
 }
 
 /* Whether pieces of memory read across rows, V elements a thread, are known to begin or end within sectors. */
@@ -493,7 +560,7 @@ static void add_wide(const struct graph *g, struct scheduled *s, int v, bool is_
         {lanes, across, PIECE_WORDS / 2 / words, false, WIDE, MOST_SMS, 0, 0},
     };
     for (int i = 0; i < (v == 1 ? 2 : 3); i++)
-        if (t[i].chunks && smem_bytes(g, s, &t[i], v) <= MOST_SHARED) add_config(g, s, &t[i], v, is_aligned, true);
+        if (t[i].chunks && smem_bytes(g, s, &t[i], v) <= MOST_SHARED) add_config(g, s, &t[i], v, is_aligned ? ALIGNED : ANYHOW);
 }
 
 /* Across rows, teams that hold their rows: first those that read whole sectors, then those that read half of each and
@@ -505,20 +572,59 @@ static void add_across(
         for (int i = 0; i < n; i++) {
             const struct team team = half ? t[i] : widened(s, &t[i], v);
             if (!t[i].is_resident || (half && (v == 1 || 2 * adjacent_bytes(s, &team, v) < SECTORS))) continue;
-            if (smem_bytes(g, s, &team, v) <= MOST_SHARED) add_config(g, s, &team, v, is_aligned, true);
+            if (smem_bytes(g, s, &team, v) <= MOST_SHARED) add_config(g, s, &team, v, is_aligned ? ALIGNED : ANYHOW);
         }
     for (int i = 0; i < n; i++)
         if (!t[i].is_resident && (is_aligned || !is_met_again(s, t, n, i, v))) add_reading(g, s, t[i], v, is_aligned);
 }
 
-static void add_teams(const struct graph *g, struct scheduled *s, const struct team *t, int n, int v) {
-    for (int aligned = v > 1; aligned >= 0; aligned--)
+/* Elements that vectors have which begin at boundaries of memory, wherever rows do, where rows are not known to begin at
+ * such themselves; else 0. What is stored then lies as rows and their elements do. */
+static int skewed_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int v) {
+    const struct row_program *x = s->row;
+    int total, narrowest = narrowest_bytes(g, p, s, &total), wide = vector_of(g, p, s, true);
+    bool is_open = false;
+    if (x->is_along_rows || x->n_scans || x->run || s->parts || s->block || !x->n_held || x->along.n != x->cols.n)
+        return 0;
+    for (int i = 0; i < x->cols.n; i++) is_open |= g->kernel->axes[x->cols.axes[i]].extent < 0;
+    if (narrowest > 2 || known_cols(g, x, LEAST_SKEWED) < LEAST_SKEWED) return 0;
+    if (wide * narrowest < 8 || (!is_open && v > 1)) return 0;
+    for (int i = 0; i < x->n_held + x->n_tail; i++) {
+        const struct tensor *t = i < x->n_held ? &x->held[i] : &x->tail[i - x->n_held];
+        if (t->is_strided || (i < x->n_held ? x->held_at[i] : x->tail_at[i - x->n_held])) return 0;
+    }
+    for (int i = 0; i < s->group->n_stores; i++) {
+        const struct store *store = &s->group->stores[i];
+        const struct tensor t = tensor_of_store(g, p, store);
+        if (row_stores_elements(g, p, s->group, store) &&
+            (store->value->kind == N_PLACE || !row_stores_vectors(g, p, x, s->group, store) || !row_lies_whole(x, &t)))
+            return 0;
+    }
+    return wide;
+}
+
+/* Of the teams those whose threads read vectors from boundaries of memory. */
+static void add_skewed(const struct graph *g, struct scheduled *s, const struct team *t, int n, int v) {
+    for (int i = 0; i < n && v > 1; i++)
+        if (!t[i].spread && t[i].suits != CACHED && t[i].suits != PAIRED &&
+            (!t[i].is_resident || t[i].lanes * t[i].chunks * v > LEAST_SKEWED) && smem_bytes(g, s, &t[i], v) <= MOST_SHARED)
+            add_config(g, s, &t[i], v, SKEWED);
+}
+
+static void add_teams(
+    const struct graph *g, const struct partition *p, struct scheduled *s, const struct team *t, int n, int v) {
+    const int skewed = skewed_vector(g, p, s, v);
+    if (v < skewed) add_skewed(g, s, t, n, skewed);
+    for (int aligned = v > 1; aligned >= 0; aligned--) {
+        if (!aligned && v == skewed) add_skewed(g, s, t, n, skewed);
         if (s->row->is_along_rows) add_across(g, s, t, n, aligned ? v : 1, aligned);
         else for (int i = 0; i < n; i++)
-            if (smem_bytes(g, s, &t[i], v) <= MOST_SHARED) add_config(g, s, &t[i], aligned ? v : 1, aligned, true);
+            if (smem_bytes(g, s, &t[i], v) <= MOST_SHARED)
+                add_config(g, s, &t[i], aligned ? v : 1, aligned ? ALIGNED : ANYHOW);
+    }
     int last = n - 1;
     while (last > 0 && (t[last].is_resident || smem_bytes(g, s, &t[last], 1) > MOST_SHARED)) last--;
-    if (s->n_configs) add_config(g, s, &t[last], 1, false, false);
+    if (s->n_configs) add_config(g, s, &t[last], 1, BIG);
 }
 
 /* Where a vector is less than a sector and those of other rows lie behind it, teams in turns: of short rows those
@@ -530,7 +636,7 @@ static void add_turned(const struct graph *g, struct scheduled *s, int v) {
     for (int i = 0; i < (int)(sizeof turned_rows / sizeof *turned_rows); i++) {
         int at = s->n_configs;
         if (smem_bytes(g, s, &turned_rows[i], v) > MOST_SHARED) continue;
-        add_config(g, s, &turned_rows[i], v, true, true);
+        add_config(g, s, &turned_rows[i], v, ALIGNED);
         for (; at < s->n_configs && turned_rows[i].across < 32; at++) s->configs[at].from_cols = LEAST_TURNED * v;
     }
 }
@@ -594,7 +700,7 @@ static void add_short(const struct graph *g, struct scheduled *s, int v) {
         const int chunks = (int)((cols + lanes * v - 1) / (lanes * v));
         if (chunks < 1 || chunks > MOST_CHUNKS || chunks * v * size > most) continue;
         const struct team t = {lanes, BLOCK / lanes, chunks, true, SHORT, ANY_GRID, 0, 0};
-        add_config(g, s, &t, v, v > 1, true);
+        add_config(g, s, &t, v, v > 1 ? ALIGNED : ANYHOW);
         return;
     }
 }
@@ -639,9 +745,9 @@ bool schedule_row_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!s->group->is_row) return *why_not = "it is no row program", false;
     struct row_program *x = s->row = row_analyse(g, p, s->group);
-    int v = vector_of(g, p, s);
+    int v = vector_of(g, p, s, false);
     bool is_read_again = x->n_passes > 1 || (x->n_passes == 1 && x->stores_elements);
-#define TEAMS(table) add_teams(g, s, table, (int)(sizeof table / sizeof *table), v)
+#define TEAMS(table) add_teams(g, p, s, table, (int)(sizeof table / sizeof *table), v)
     if (x->run && s->block) return *why_not = "it reduces runs of rows, which a phase beside others does not", false;
     if (x->run) {
         TEAMS(run_rows);
@@ -653,7 +759,7 @@ bool schedule_row_configure(
     if (s->block) {
         struct team t[8];
         int n = teams_of_block(s, is_read_again, s->block, t);
-        if (n) add_teams(g, s, t, n, v);
+        if (n) add_teams(g, p, s, t, n, v);
         if (s->parts && s->n_configs) choose_parts(g, s);
         return *why_not = "sums that shared memory does not hold", s->n_configs > 0;
     }

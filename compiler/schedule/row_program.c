@@ -16,6 +16,15 @@ static bool lies_along(const struct row_program *x, const struct tensor *t) {
     return at >= 0 && at + x->along.n == t->n_axes;
 }
 
+bool row_lies_whole(const struct row_program *x, const struct tensor *t) {
+    int at = 0;
+    for (int i = 0; i < x->rows.n + x->cols.n; i++) {
+        const int axis = i < x->rows.n ? x->rows.axes[i] : x->cols.axes[i - x->rows.n];
+        if (at >= t->n_axes || t->axes[at++] != axis) return false;
+    }
+    return at == t->n_axes && !t->is_strided;
+}
+
 bool row_stores_vectors(const struct graph *g, const struct partition *p, const struct row_program *x,
     const struct group *r, const struct store *s) {
     struct tensor t = tensor_of_store(g, p, s);

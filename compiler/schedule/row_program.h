@@ -83,6 +83,8 @@ void row_parts(struct terms *t, const struct kernel *k, const struct scheduled *
 void row_choose_labels(
     const struct graph *g, const struct partition *p, const struct group *r, struct row_program *x);
 struct row_program *row_analyse(const struct graph *g, const struct partition *p, const struct group *r);
+/* Whether t has an element of its own for each of x, and they lie in the order of its rows and columns. */
+bool row_lies_whole(const struct row_program *x, const struct tensor *t);
 /* Whether store s of r puts vectors: of elements along them, which at positions lie side by side within a row alone. */
 bool row_stores_vectors(const struct graph *g, const struct partition *p, const struct row_program *x,
     const struct group *r, const struct store *s);

@@ -94,6 +94,7 @@ struct config { /* one entry point: a tile and what it assumes */
                                  which share A; 0: there are no clusters */
     bool is_turned;      /* of the row driver: teams of threads take turns in memory */
     bool is_wide;        /* likewise: they read long pieces of it */
+    bool is_skewed;      /* likewise: vectors begin at boundaries of memory, rows within them */
     int spread;          /* of the row driver: blocks of a cluster that share the rows of a block; 0: none do */
     int tile_m, tile_n;  /* of D, or of rows and columns: what a block covers */
     int tile_k, stages;  /* of a mainloop: what a stage holds, stages in flight; else 0 */

@@ -561,3 +561,44 @@ kernel longer(x: bf16[B,T]) -> (z: bf16[B,T], n: bf16[B,T]) { z = softmax[T](x);
 test longer { B=3 T=24576 }
 test longer { B=34 T=50000 }
 test longer { B=34 T=65536 }
+
+# Rows that begin and end anywhere: vectors begin at boundaries of memory, tensors that not all rows have are shifted.
+kernel odd(x: bf16[M,D], g: bf16[D], b: f32[D]) -> (y: bf16[M,D], t: f32[M]) {
+  v = x * g
+  y = rmsnorm[D](v) * g + b
+  t = max[D](v)
+}
+test odd { M=5 D=37 }
+test odd { M=7 D=130 }
+test odd { M=3 D=1027 }
+test odd { M=3 D=4001 }
+test odd { M=2 D=33001 }
+kernel odd_parts(x: f16[B,T,D], r: f16[B,D], q: f32[T,D]) -> y: f32[B,T,D] { y = softmax[D](x + r) + q }
+test odd_parts { B=2 T=3 D=9 }
+test odd_parts { B=2 T=3 D=61 }
+test odd_parts { B=2 T=2 D=2049 }
+test odd_parts { B=2 T=2 D=32771 }
+kernel odd_sums(x: bf16[M,D]) -> (s: f32[M], l: f32[M], k: i64[M]) { s = sum[D](x); l = logsumexp[D](x); k = argmax[D](x) }
+test odd_sums { M=5 D=51 }
+test odd_sums { M=3 D=5001 }
+test odd_sums { M=3 D=50001 }
+kernel odd_bytes(x: i8[M,D], w: f8e4m3[M,D], b: i8[D]) -> (y: i32[M,D], z: f32[M,D]) {
+  v = i32(x) * i32(b)
+  y = v - max[D](v)
+  z = f32(w) / (max[D](abs(f32(w))) + 1)
+}
+test odd_bytes { M=5 D=8 }
+test odd_bytes { M=5 D=51 }
+test odd_bytes { M=5 D=702 }
+test odd_bytes { M=3 D=32775 }
+kernel odd_words(x: f32[M,D], d: f64[M,D]) -> (y: f32[M,D], e: f64[M,D]) { y = silu(layernorm[D](x)); e = d - max[D](d) }
+test odd_words { M=5 D=2 }
+test odd_words { M=5 D=87 }
+test odd_words { M=3 D=9001 }
+kernel odd_in_place(x: bf16[M,D], r: inout bf16[M,D]) -> y: bf16[M,D] { s = x + r; r = s; y = rmsnorm[D](s) }
+test odd_in_place { M=9 D=131 }
+test odd_in_place { M=3 D=32803 }
+kernel odd_blocks(x: bf16[B,D,T], g: f32[T]) -> y: bf16[B,D,T] { v = x * g; y = v * rsqrt(sum[D,T](v * v) + 1e-6) }
+test odd_blocks { B=3 D=5 T=7 }
+test odd_blocks { B=3 D=20 T=101 }
+test odd_blocks { B=3 D=331 T=101 }

@@ -425,6 +425,44 @@ START_TEST(fixed_extents_choose_alike) {
 }
 END_TEST
 
+/* Long rows that begin anywhere are read in vectors all the same, where their memory begins at a boundary; a thread of a
+ * row that stands in the spec has as many single elements as it needs. */
+START_TEST(odd_rows_take_vectors) {
+    static const struct {
+        const char *extents;
+        int64_t m, d;
+        unsigned align;
+        const char *entry;
+    } rows[] = {
+        {"M, D", 4096, 1024, 16, "fx_f_8x32_keep4"},
+        {"M, D", 4096, 1025, 16, "fx_f_1x128_keep16_any_tight"},
+        {"M, D", 4096, 50257, 16, "fx_f_1x1024_keep8_skewed"},
+        {"M, D", 4096, 50257, 2, "fx_f_1x1024_any"},
+        {"M, D", 4096, 20480, 16, "fx_f_1x512_keep6_pair"},
+        {"M, D", 4096, 45056, 16, "fx_f_1x1024_keep6"},
+        {"M, D=1000", 4096, 1000, 16, "fx_f_8x32_keep4"},
+        {"M, D=515", 4096, 515, 16, "fx_f_1x128_keep5_any_tight"},
+        {"M, D=20482", 4096, 20482, 16, "fx_f_1x512"}, /* vectors of two begin where rows do */
+        {"M, D=40961", 4096, 40961, 16, "fx_f_1x1024_keep6_skewed"},
+        {"M, D=20481", 4096, 20481, 2, "fx_f_1x512_keep41_any_pair"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[128];
+        const unsigned align[] = {rows[i].align, rows[i].align};
+        int64_t extents[] = {rows[i].m, rows[i].d};
+        struct fx_env env = {.extents = extents, .align = align, .sm_count = 132};
+        snprintf(text, sizeof text, "kernel f(x: bf16[%s]) -> y: bf16[M,D] { y = x - max[D](x) }", rows[i].extents);
+        fx_compilation *c = compile(text, NULL);
+        const struct fx_kernel *k = &fx_get_plan(c)->kernels[0];
+        const struct fx_launch *l = &k->launches[fx_get_partition(k, fx_choose_partition(k, &env)).first_launch];
+        const char *entry = l->variants[fx_choose_variant(l, &env)].entry;
+        ck_assert_msg(strcmp(entry, rows[i].entry) == 0, "%s, M=%d, aligned to %u: %s, not %s", rows[i].extents,
+            (int)rows[i].m, rows[i].align, entry, rows[i].entry);
+        fx_close(c);
+    }
+}
+END_TEST
+
 /* Lanes along k take an open k from the length on that keeps them busy; a k in the spec has one entry for its rows. */
 START_TEST(short_k_leaves_lanes) {
     static const struct {
@@ -569,6 +607,7 @@ int main(void) {
     tcase_add_test(t, strides_are_conditions);
     tcase_add_test(t, strides_choose_variants);
     tcase_add_test(t, fixed_extents_choose_alike);
+    tcase_add_test(t, odd_rows_take_vectors);
     tcase_add_test(t, short_k_leaves_lanes);
     tcase_add_test(t, concat_names_its_operands);
     tcase_add_test(t, oracle_out_of_memory);
