@@ -49,6 +49,13 @@ static bool has_halves(const struct scheduled_graph *c) {
     return false;
 }
 
+/* Whether products of f32 are multiplied in parts, as slices of k are not priced by the pass that makes them. */
+static bool takes_parts(const struct scheduled_graph *c) {
+    bool any = has_halves(c);
+    for (int i = 0; i < c->n_kernels; i++) any |= c->kernels[i].group->contraction && c->kernels[i].gemm.is_whole;
+    return any;
+}
+
 /* Prices c at every point; false where a form has these very prices. */
 static bool add_form(struct fitter *f, struct scheduled_graph *c, const double *nominal) {
     double *seconds = f->seconds[f->n_forms];
@@ -170,7 +177,8 @@ static bool has_phases(const struct scheduled_graph *c) {
 
 static bool may_join(const struct fitter *f, const struct choice *x, const struct scheduled_graph *c) {
     const struct kernel *k = c->graph->kernel;
-    if ((k->fuse == FUSE_REQUIRE || k->kernels) && has_phases(c) && !k->n_pays) return false;
+    if ((k->fuse == FUSE_REQUIRE || k->kernels) && has_phases(c) && !k->n_pays && !c->stores_factors)
+        return false;
     for (int i = 0; i < x->n; i++)
         if (!have_like_labels(f->forms[x->forms[i]]->graph->kernel, k, f->k->n_axes)) return false;
     return x->n_launches + c->n_launches <= FX_MAX_LAUNCHES &&
@@ -251,8 +259,8 @@ static bool takes_place_of_faster(
     return like && all <= 0;
 }
 
-/* What passes did to k is taken where they say that it pays. They do not know of factors stored as two f16, which
- * slices have not: points where these are clearly faster are left out. False if there is no other. */
+/* What passes did to k is taken where they say that it pays. They do not know of f32 in parts, of which slices have
+ * other forms: points where these are clearly faster are left out. False if there is no other. */
 static bool fit_where_it_pays(
     const struct fitter *f, const struct choice *x, const double *gains, const struct kernel *k, struct fitted *c) {
     const struct fitted pays = {.pays = k};
@@ -261,7 +269,7 @@ static bool fit_where_it_pays(
     for (int i = 0; i < f->n_points; i++) {
         if (!fitter_holds(f, &pays, &f->points[i])) continue;
         of_those[i] = gains[i];
-        loses |= gains[i] < -2 * log(WORTH) * weight_of(f, i) && has_halves(f->forms[x->at[i]]);
+        loses |= gains[i] < -2 * log(WORTH) * weight_of(f, i) && takes_parts(f->forms[x->at[i]]);
     }
     *c = loses ? fitter_fit(f, of_those) : pays;
     c->pays = k;

@@ -84,7 +84,7 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
             : s->chain         ? "chain_wgmma"
             : s->gemm.is_halved ? (f->splits_k ? "gemm_halves_cluster" : "gemm_halves")
             : s->gemm.is_split ? "gemm_split"
-            : s->gemm.is_whole ? "gemm_parts"
+            : s->gemm.is_whole ? (f->splits_k ? "gemm_parts_cluster" : "gemm_parts")
             : f->splits_k      ? "gemm_wgmma_cluster"
             : s->gemm.makes    ? "gemm_wgmma_made"
             : s->hands_on      ? "gemm_wgmma_inner"
@@ -109,6 +109,8 @@ static void emit_call(struct buf *out, const struct scheduled_graph *c, const st
     else if (s->group->is_row)
         buf_printf(out, "  fx_row%s%s<%s>(%s<%s>", s->row->run ? "_runs" : f->spread ? "_cluster" : "",
             f->is_turned ? "_turned" : f->is_skewed ? "_skewed" : "", f->engine, l->struct_name, index);
+    else if (group_halves(c->partition, s->group) && f->ahead)
+        buf_printf(out, "  fx_halve<%d>(%s<%s>", f->ahead, l->struct_name, index);
     else if (group_halves(c->partition, s->group)) buf_printf(out, "  fx_halve(%s<%s>", l->struct_name, index);
     else if (f->is_aligned && s->pointwise.word_rows && !f->wants_few)
         buf_printf(out, "  fx_pointwise_words<%s, %d, %d%s>(%s<%s>", f->engine, f->tile_m / s->pointwise.word_rows,

@@ -257,7 +257,8 @@ bool fuse_is_turned(const struct graph *g, const struct product *x, int s) {
 }
 
 bool fuse_has_split(const struct graph *g, bool halves) {
-    if (g->kernel->fuse != FUSE_PREFER || g->kernel->kernels || list_has(g->skip, FUSE_SPLIT)) return false;
+    const bool is_counted = g->kernel->fuse == FUSE_REQUIRE || g->kernel->kernels; /* phases may store two f16 */
+    if (g->kernel->fuse == FUSE_NEVER || (is_counted && !halves) || list_has(g->skip, FUSE_SPLIT)) return false;
     for (int i = 0; i < g->n_nodes; i++) {
         struct contraction c;
         if (!as_mainloop(g->nodes[i], &c)) continue;

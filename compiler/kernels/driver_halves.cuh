@@ -61,30 +61,32 @@ struct fx_halves {
   }
 };
 
-// fx_halve: writes an operand as two f16: 256 threads take tiles of 64 x 64, with 8 of the side that is not contiguous and a pair of the other one each; PROBLEM: where from, and to
+// fx_halve_place: a tile of 64 x 64 of an operand, and what a thread has of it: 8 of the side that is not contiguous, and a pair of the other one
 template <class PROBLEM>
-FX_DEVICE void fx_halve(const PROBLEM &p) {
-  typedef typename PROBLEM::halves halves;
-  constexpr bool IS_K_LAST = halves::IS_K_LAST;
-  constexpr int SIDES = IS_K_LAST ? 8 : 2;  // rows, or columns, that a thread has elements of
-  const halves of = p.shape();
-  const int stride = IS_K_LAST ? of.k : of.rows;  // from one element of a thread to the next
-  const unsigned blocks = of.blocks(), room = of.room(), tiles = (unsigned)p.matrices() * blocks * room;
-  const bool is_whole = of.rows % 128 == 0 && of.k % 64 == 0;  // no tile has anything outside
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const unsigned sides = fx_shared(fx_smem());
-  int turn = 0;  // flags of all warps have two places, in turns
-  const bool are_pairs = fx_is_aligned<2>(p.from()) && stride % 2 == 0;
-  for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    const unsigned row = tile / blocks;  // of tiles, of all matrices
-    const int block = (int)(tile - row * blocks), first = (int)(row % room) * 64, mn = first + (IS_K_LAST ? warp * 8 : lane * 2);
-    const int k = block * 64 + (IS_K_LAST ? lane * 2 : warp * 8);
-    const float *from = p.from() + (long long)(row / room) * of.rows * of.k + (IS_K_LAST ? (long long)mn * stride + k : (long long)k * stride + mn);
-    char *matrix = p.to() + row / room * of.bytes(), *record = matrix + of.record(first, block);
-    // Of the side that is not contiguous, those inside; whether the second of a pair is.
-    const int n_inside = is_whole ? 8 : (IS_K_LAST ? k < of.k : mn < of.rows) ? IS_K_LAST ? of.rows - mn : of.k - k : 0;
-    const bool has_second = is_whole || (IS_K_LAST ? k + 1 < of.k : mn + 1 < of.rows);
-    unsigned x[8][2];  // bits of floats
+struct fx_halve_place {
+  static constexpr bool IS_K_LAST = PROBLEM::halves::IS_K_LAST;
+  unsigned row;                   // of tiles, of all matrices
+  int block, first, mn, k;        // of k; where the tile begins; the thread's first element
+  const float *from;              // that one
+  int n_inside, stride;           // of the side that is not contiguous, those inside; from one to the next
+  bool has_second;                // whether the second of a pair is inside
+
+  FX_DEVICE fx_halve_place(const PROBLEM &p, const typename PROBLEM::halves &of, unsigned tile, bool is_whole) {
+    const unsigned blocks = of.blocks(), room = of.room();
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    row = tile / blocks, block = (int)(tile - row * blocks), first = (int)(row % room) * 64;
+    mn = first + (IS_K_LAST ? warp * 8 : lane * 2), k = block * 64 + (IS_K_LAST ? lane * 2 : warp * 8);
+    stride = IS_K_LAST ? of.k : of.rows;
+    from = p.from() + (long long)(row / room) * of.rows * of.k + (IS_K_LAST ? (long long)mn * stride + k : (long long)k * stride + mn);
+    n_inside = is_whole ? 8 : (IS_K_LAST ? k < of.k : mn < of.rows) ? IS_K_LAST ? of.rows - mn : of.k - k : 0;
+    has_second = is_whole || (IS_K_LAST ? k + 1 < of.k : mn + 1 < of.rows);
+  }
+  // Starts copying pairs that are aligned to where the thread finds them.
+  FX_DEVICE void ask(unsigned to) const {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) fx_cp_async8(to + i * 2048, from + (long long)i * stride, i < n_inside);
+  }
+  FX_DEVICE void load(unsigned (&x)[8][2], bool are_pairs) const {
     if (are_pairs && n_inside >= 8) {
 #pragma unroll
       for (int i = 0; i < 8; ++i) fx_load_words(x[i], from + (long long)i * stride);
@@ -94,6 +96,56 @@ FX_DEVICE void fx_halve(const PROBLEM &p) {
         x[i][0] = i < n_inside ? fx_bits(from[(long long)i * stride]) : 0;
         x[i][1] = i < n_inside && has_second ? fx_bits(from[(long long)i * stride + 1]) : 0;
       }
+    }
+  }
+};
+
+// fx_halve_barrier: of the threads that halve
+template <int AHEAD>
+FX_DEVICE void fx_halve_barrier() {
+  if constexpr (AHEAD > 0) fx_named_barrier(1, 256);
+  else fx_barrier();
+}
+
+// fx_halve: writes an operand as two f16: 256 threads take tiles of 64 x 64; PROBLEM: where from, and to
+// AHEAD: of a block of more threads, that an SM has one of, so many tiles are asked for ahead of the one at hand; else 0
+// Dynamic shared memory: 4160 + AHEAD * 16384 bytes.
+template <int AHEAD = 0, class PROBLEM>
+FX_DEVICE void fx_halve(const PROBLEM &p) {
+  typedef typename PROBLEM::halves halves;
+  constexpr bool IS_K_LAST = halves::IS_K_LAST;
+  constexpr int SIDES = IS_K_LAST ? 8 : 2;  // rows, or columns, that a thread has elements of
+  if (AHEAD && threadIdx.x >= 256) return;
+  const halves of = p.shape();
+  const int stride = IS_K_LAST ? of.k : of.rows;  // from one element of a thread to the next
+  const unsigned room = of.room(), tiles = (unsigned)p.matrices() * of.blocks() * room;
+  const bool is_whole = of.rows % 128 == 0 && of.k % 64 == 0;  // no tile has anything outside
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const unsigned sides = fx_shared(fx_smem()), asked = sides + 8 * 32 * 16 + 64 + threadIdx.x * 8;
+  int turn = 0;   // flags of all warps have two places, in turns
+  int stage = 0;  // of what is asked for
+  const bool are_pairs = fx_is_aligned<2>(p.from()) && stride % 2 == 0;
+#pragma unroll
+  for (int i = 0; i < AHEAD; ++i) {
+    if (are_pairs && blockIdx.x + i * gridDim.x < tiles) fx_halve_place<PROBLEM>(p, of, blockIdx.x + i * gridDim.x, is_whole).ask(asked + i * 16384);
+    fx_cp_async_commit();
+  }
+  for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    const fx_halve_place<PROBLEM> place(p, of, tile, is_whole);
+    const int first = place.first, mn = place.mn, k = place.k, block = place.block, n_inside = place.n_inside;
+    const bool has_second = place.has_second;
+    char *matrix = p.to() + place.row / room * of.bytes(), *record = matrix + of.record(first, block);
+    unsigned x[8][2];  // bits of floats
+    if (AHEAD && are_pairs) {
+      fx_cp_async_wait<(AHEAD ? AHEAD - 1 : 0)>();
+#pragma unroll
+      for (int i = 0; i < 8; ++i) fx_shared_get<2>(x[i], asked + stage * 16384 + i * 2048);
+      const unsigned next = tile + AHEAD * gridDim.x;
+      if (next < tiles) fx_halve_place<PROBLEM>(p, of, next, is_whole).ask(asked + stage * 16384);
+      fx_cp_async_commit();
+      stage = stage + 1 == AHEAD ? 0 : stage + 1;
+    } else {
+      place.load(x, are_pairs);
     }
     unsigned most[SIDES];  // the largest of a row, as bits: more than those of infinity where it is a NaN
     bool has_powers = false;
@@ -128,7 +180,7 @@ FX_DEVICE void fx_halve(const PROBLEM &p) {
         }
       }
       fx_shared_put4(sides + (warp * 32 + lane) * 16, own);
-      fx_barrier();
+      fx_halve_barrier<AHEAD>();
       unsigned bits[2] = {0, 0}, n[2] = {0, 0};
       most[0] = most[1] = 0;
 #pragma unroll
@@ -190,7 +242,7 @@ FX_DEVICE void fx_halve(const PROBLEM &p) {
     of_thread = (int)fx_reduce_or((unsigned)of_thread);
     const unsigned flags = sides + 8 * 32 * 16 + turn;
     if (lane == 0) fx_shared_put1(flags + warp * 4, (unsigned)of_thread);
-    fx_barrier();
+    fx_halve_barrier<AHEAD>();
     int all = 0;
 #pragma unroll
     for (int i = 0; i < 8; i += 4) {

@@ -15,30 +15,6 @@ struct fx_wgmma_halves_cluster : fx_wgmma_halves<SPLIT> {
   static_assert(SPLIT::BM == 128 && GROUPS == 1 << GROUPS_SHIFT, "no such tile");
 };
 
-// fx_halves_slice: a producer or a consumer of a slice
-template <class MAINLOOP>
-struct fx_halves_slice : MAINLOOP {
-  fx_wgmma_slice slice;
-
-  FX_DEVICE fx_halves_slice(const MAINLOOP &whole, fx_wgmma_slice slice_) : MAINLOOP(whole), slice(slice_) {}
-  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
-  FX_DEVICE void add(const PROBLEM &p) {
-    int begin, end;
-    slice.next<SEGMENT>(p, begin, end);
-    this->template run<SEGMENT>(p, begin, end);
-  }
-};
-
-// fx_halves_share: which blocks of k are those of a block of the cluster, computed for every tile anew: registers are few
-template <class ENGINE, class PROBLEM>
-FX_DEVICE fx_wgmma_slice fx_halves_share(const PROBLEM &p, int rank, int blocks) {
-  fx_wgmma_blocks<ENGINE> all = {0};
-  p.accumulate(all);
-  fx_hide(blocks);
-  const int shift = (blocks > 1) + (blocks > 2) + (blocks > 4);
-  return {all.n * rank >> shift, all.n * (rank + 1) >> shift, 0};
-}
-
 // fx_gemm_halves_cluster: computes this cluster's tile and those a whole grid of clusters on, of all `batches`; tiles are fewer than 2**31
 template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_gemm_halves_cluster(const PROBLEM &p, const fx_tensor_map *maps, long long batches) {
@@ -65,7 +41,7 @@ FX_DEVICE void fx_gemm_halves_cluster(const PROBLEM &p, const fx_tensor_map *map
 #pragma unroll 1
       for (unsigned number = first_tile; number < tiles; number += step) {
         const fx_tile at = fx_nth_tile<ENGINE>(p, number);
-        fx_halves_slice<fx_halves_producer<ENGINE>> producer({ring, slots, at, maps}, fx_halves_share<ENGINE>(p, rank, blocks));
+        fx_wgmma_sliced<fx_halves_producer<ENGINE>> producer({ring, slots, at, maps}, fx_wgmma_share<ENGINE>(p, rank, blocks));
         p.accumulate(producer);
       }
     }
@@ -84,26 +60,9 @@ FX_DEVICE void fx_gemm_halves_cluster(const PROBLEM &p, const fx_tensor_map *map
     float first[SUMS][ENGINE::BN / 2], rest[SUMS][ENGINE::BN / 2];
 #pragma unroll
     for (int i = 0; i < SUMS * ENGINE::BN / 2; ++i) acc.of[i / (ENGINE::BN / 2)][0][i % (ENGINE::BN / 2)] = 0;
-    fx_halves_slice<fx_halves_consumer<ENGINE, SUMS>> mainloop({acc, first, rest, ring, slots, consumer, at}, fx_halves_share<ENGINE>(p, rank, blocks));
+    fx_wgmma_sliced<fx_halves_consumer<ENGINE, SUMS>> mainloop({acc, first, rest, ring, slots, consumer, at}, fx_wgmma_share<ENGINE>(p, rank, blocks));
     p.accumulate(mainloop);
-    int warp = threadIdx.x / 32 - 4, n_blocks = blocks;
-    fx_hide(warp), fx_hide(n_blocks);   // else what follows is kept in registers throughout the mainloop
-    const int first_row = warp * 16;    // of a tile
-    if (first_row >= p.m()) continue;   // in every tile: no row of the only ones that there are
-    const unsigned received = of_warps + warp * 16;
-    const int share_shift = ENGINE::GROUPS_SHIFT - (n_blocks > 1) - (n_blocks > 2) - (n_blocks > 4);
-    const fx_wgmma_room<ENGINE, SUMS> room = {rooms + warp * ENGINE::ROOM_BYTES, received, received + 8, n_blocks, 1 << share_shift, share_shift};
-    if (blocks > 1) {
-      if (number == first_tile) fx_cluster_wait();   // all blocks have their memory barriers
-      else fx_mbarrier_wait(room.free, parity ^ 1);  // all blocks have read what this warp sent them
-      if (threadIdx.x % 32 == 0) fx_mbarrier_expect(room.received, ENGINE::SENT_BYTES / blocks * (blocks - 1));
-    }
-    room.send(acc, rank);
-    if (blocks > 1) fx_mbarrier_wait_sent(room.received, parity);
-    fx_warp_barrier();  // what the warp keeps is there, too
-    fx_wgmma_cluster_epilogue<ENGINE, SUMS>(p, at, first_row, rank << (share_shift + 3), room);
-    fx_warp_barrier();  // all lanes have read what was sent
-    if (blocks > 1 && number + step < tiles && threadIdx.x % 32 < blocks) fx_mbarrier_arrive_of(fx_shared_of(room.free, threadIdx.x % 32));
+    if (!fx_wgmma_join<ENGINE>(p, at, acc, (int)threadIdx.x / 32 - 4, {rooms, of_warps, blocks, rank}, parity, number == first_tile, number + step >= tiles)) continue;
     parity ^= 1;
   }
   if (consumer == 0) fx_named_barrier(1, 256);  // takes what the other one arrived with last

@@ -27,6 +27,28 @@ struct fx_wgmma_parts {
   static_assert(CHUNK % 8 == 0 && BN % CHUNK == 0 && BN % 64 == 0 && (N == 64 || N == 128) && SUMS % BESIDE == 0 && SUMS / BESIDE * N <= 128, "no such tile");
 };
 
+// fx_parts_rings: stages of A's rows, of the columns of every B, and of their planes
+template <class ENGINE>
+struct fx_parts_rings {
+  typedef fx_ring<ENGINE::A_STAGES, ENGINE::A_BYTES> of_a;
+  typedef fx_ring<ENGINE::B_STAGES, ENGINE::B_BYTES> of_b;
+  typedef fx_ring<ENGINE::PLANES, ENGINE::PLANES_BYTES> of_planes;
+  static constexpr int B_AT = ENGINE::A_STAGES * ENGINE::A_BYTES, PLANES_AT = B_AT + ENGINE::B_STAGES * ENGINE::B_BYTES, BARRIERS = 2 * (ENGINE::A_STAGES + ENGINE::B_STAGES + ENGINE::PLANES);
+  of_a a;
+  of_b b;
+  of_planes planes;
+
+  FX_DEVICE fx_parts_rings(unsigned memory)
+      : a{memory, memory + ENGINE::BARRIERS_AT, 0, 0},
+        b{memory + B_AT, memory + ENGINE::BARRIERS_AT + 2 * ENGINE::A_STAGES * 8, 0, 0},
+        planes{memory + PLANES_AT, memory + ENGINE::BARRIERS_AT + 2 * (ENGINE::A_STAGES + ENGINE::B_STAGES) * 8, 0, 0} {}
+  FX_DEVICE void begin() {
+    a.begin(1, 4 * ENGINE::CONSUMERS);
+    b.begin(1, 4);
+    planes.begin(4, 4 * ENGINE::CONSUMERS);
+  }
+};
+
 // fx_parts_arrive: a warp is done with a stage, or has filled it
 FX_DEVICE void fx_parts_arrive(unsigned barrier) {
   fx_warp_barrier();
@@ -59,13 +81,17 @@ FX_DEVICE void fx_parts_load(const PROBLEM &p, const fx_tensor_map *map, unsigne
   }
 }
 
+// fx_parts_blocks: blocks of k of a segment
+template <class ENGINE, class SEGMENT, class PROBLEM>
+FX_DEVICE int fx_parts_blocks(const PROBLEM &p) { return SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK); }
+
 // fx_parts_producer: the mainloop as the producer runs it
-template <class ENGINE, class RING_A, class RING_B>
+template <class ENGINE>
 struct fx_parts_producer {
   static constexpr bool TAKES_MAPS = true;
 
-  RING_A &ring_a;
-  RING_B &ring_b;
+  typename fx_parts_rings<ENGINE>::of_a &ring_a;
+  typename fx_parts_rings<ENGINE>::of_b &ring_b;
   const fx_tile &at;         // the tile
   const fx_tensor_map *map;  // of the segment's first operand
 
@@ -76,24 +102,29 @@ struct fx_parts_producer {
       load_b<SEGMENT, J + 1>(p, outer, k);
     }
   }
-  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
-  FX_DEVICE void add(const PROBLEM &p) {
-    const int n_outer = SEGMENT::k_outer(p), k_end = SEGMENT::k(p);
+  // Blocks of k from `block` on.
+  template <class SEGMENT, class PROBLEM>
+  FX_DEVICE void run(const PROBLEM &p, int block, int end) {
+    const int blocks = (SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK;
+    int outer = block > 0 ? block / blocks : 0, k = (block - outer * blocks) * ENGINE::BK;
 #pragma unroll 1
-    for (int outer = 0; outer < n_outer; ++outer) {
-#pragma unroll 1
-      for (int k = 0; k < k_end; k += ENGINE::BK) {
-        fx_mbarrier_wait(ring_b.empty(), ring_b.parity ^ 1);
-        fx_mbarrier_expect(ring_b.full(), ENGINE::B_BYTES);
-        load_b<SEGMENT, 0>(p, outer, k);
-        ring_b.next();
-        fx_mbarrier_wait(ring_a.empty(), ring_a.parity ^ 1);
-        fx_mbarrier_expect(ring_a.full(), ENGINE::A_BYTES);
-        fx_parts_load<ENGINE::BM, typename SEGMENT::a>(p, map, ring_a.address(), ring_a.full(), 0, at.batch, outer, at.m, k);
-        ring_a.next();
-      }
+    for (; block < end; ++block) {
+      fx_mbarrier_wait(ring_b.empty(), ring_b.parity ^ 1);
+      fx_mbarrier_expect(ring_b.full(), ENGINE::B_BYTES);
+      load_b<SEGMENT, 0>(p, outer, k);
+      ring_b.next();
+      fx_mbarrier_wait(ring_a.empty(), ring_a.parity ^ 1);
+      fx_mbarrier_expect(ring_a.full(), ENGINE::A_BYTES);
+      fx_parts_load<ENGINE::BM, typename SEGMENT::a>(p, map, ring_a.address(), ring_a.full(), 0, at.batch, outer, at.m, k);
+      ring_a.next();
+      k += ENGINE::BK;
+      if (k >= blocks * ENGINE::BK) k = 0, ++outer;
     }
     map += 1 + SEGMENT::SUMS;
+  }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    run<SEGMENT>(p, 0, fx_parts_blocks<ENGINE, SEGMENT>(p));
   }
   FX_DEVICE void next_segment() {}
 };
@@ -121,19 +152,18 @@ FX_DEVICE void fx_parts_row(float (&x)[16], unsigned stage, int mn, int step) {
 }
 
 // fx_parts_converter: the mainloop as the converter runs it: a thread has a column, or half of its k
-template <class ENGINE, class RING_B, class RING_PLANES>
+template <class ENGINE>
 struct fx_parts_converter {
   static constexpr bool TAKES_MAPS = true;
 
-  RING_B &ring_b;
-  RING_PLANES &planes;
+  typename fx_parts_rings<ENGINE>::of_b &ring_b;
+  typename fx_parts_rings<ENGINE>::of_planes &planes;
 
-  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
-  FX_DEVICE void add(const PROBLEM &p) {
+  template <class SEGMENT, class PROBLEM>
+  FX_DEVICE void run(const PROBLEM &, int block, int end) {
     constexpr int STEPS = ENGINE::N / 32;  // of the four, those of a thread
-    const int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
 #pragma unroll 1
-    for (int block = 0; block < blocks; ++block) {
+    for (; block < end; ++block) {
       int thread = threadIdx.x;
       fx_hide(thread);  // as for a consumer
       const int column = thread % ENGINE::N, first = thread % 128 / ENGINE::N * STEPS;
@@ -162,18 +192,22 @@ struct fx_parts_converter {
       planes.next();
     }
   }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    run<SEGMENT>(p, 0, fx_parts_blocks<ENGINE, SEGMENT>(p));
+  }
   FX_DEVICE void next_segment() {}
 };
 
 // fx_parts_consumer: the mainloop as a consumer runs it
-template <class ENGINE, class RING_A, class RING_PLANES>
+template <class ENGINE>
 struct fx_parts_consumer {
   static constexpr bool TAKES_MAPS = true;
 
   fx_wgmma_sums<ENGINE> &acc;   // the sums
   float (&total)[ENGINE::N / 2];  // of a block
-  RING_A &ring_a;
-  RING_PLANES &planes;
+  typename fx_parts_rings<ENGINE>::of_a &ring_a;
+  typename fx_parts_rings<ENGINE>::of_planes &planes;
   int consumer;  // 0 or 1
 
   // Starts the products of a part of A and one of the B's; begins: they are the first of the total.
@@ -215,11 +249,10 @@ struct fx_parts_consumer {
     for (int below = 0; below < 2; ++below)
       if (least[below] < 0xffffffu) a[0][0][below] = 0x7fff7fffu;
   }
-  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
-  FX_DEVICE void add(const PROBLEM &p) {
-    const int blocks = SEGMENT::k_outer(p) * ((SEGMENT::k(p) + (ENGINE::BK - 1)) / ENGINE::BK);
+  template <class SEGMENT, class PROBLEM>
+  FX_DEVICE void run(const PROBLEM &, int block, int end) {
 #pragma unroll 1
-    for (int block = 0; block < blocks; ++block) {
+    for (; block < end; ++block) {
       unsigned a[3][4][4];
       fx_mbarrier_wait(ring_a.full(), ring_a.parity);
       read<SEGMENT::a::LAYOUT>(a);
@@ -250,6 +283,10 @@ struct fx_parts_consumer {
 #pragma unroll
       for (int i = 0; i < ENGINE::N / 2; ++i) acc.of[SEGMENT::sum(0) / ENGINE::BESIDE][0][i] += total[i];
     }
+  }
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    run<SEGMENT>(p, 0, fx_parts_blocks<ENGINE, SEGMENT>(p));
   }
   FX_DEVICE void next_segment() {}
 };
@@ -299,33 +336,23 @@ FX_DEVICE void fx_parts_reduce(const PROBLEM &p, const fx_tile &at, int consumer
 template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_gemm_parts(const PROBLEM &problem, const fx_tensor_map *maps, long long batches) {
   typedef fx_split_problem<PROBLEM> amended;
-  typedef fx_ring<ENGINE::A_STAGES, ENGINE::A_BYTES> ring_of_a;
-  typedef fx_ring<ENGINE::B_STAGES, ENGINE::B_BYTES> ring_of_b;
-  typedef fx_ring<ENGINE::PLANES, ENGINE::PLANES_BYTES> ring_of_planes;
   const amended p = {problem};
-  const unsigned a = fx_shared(fx_smem()), b = a + ENGINE::A_STAGES * ENGINE::A_BYTES, split = b + ENGINE::B_STAGES * ENGINE::B_BYTES, staging = a + ENGINE::STAGING_AT;
-  const unsigned barriers = a + ENGINE::BARRIERS_AT;
+  const unsigned memory = fx_shared(fx_smem()), staging = memory + ENGINE::STAGING_AT;
   const unsigned tiles = fx_count_tiles<ENGINE>(p, batches);
   const int group = threadIdx.x / 128;
-  ring_of_a ring_a = {a, barriers, 0, 0};
-  ring_of_b ring_b = {b, barriers + 2 * ENGINE::A_STAGES * 8, 0, 0};
-  ring_of_planes planes = {split, barriers + 2 * (ENGINE::A_STAGES + ENGINE::B_STAGES) * 8, 0, 0};
-  if (threadIdx.x == 0) {
-    ring_a.begin(1, 4 * ENGINE::CONSUMERS);
-    ring_b.begin(1, 4);
-    planes.begin(4, 4 * ENGINE::CONSUMERS);
-  }
+  fx_parts_rings<ENGINE> of(memory);
+  if (threadIdx.x == 0) of.begin();
   fx_wgmma_start(maps);
 
   if (group == 0) {
-    fx_wgmma_produce<ENGINE, fx_parts_producer<ENGINE, ring_of_a, ring_of_b>>(p, maps, tiles, ring_a, ring_b);
+    fx_wgmma_produce<ENGINE, fx_parts_producer<ENGINE>>(p, maps, tiles, of.a, of.b);
     return;
   }
   if (group == 1) {
     fx_give_registers<ENGINE::CONVERTER_REGISTERS>();
 #pragma unroll 1
     for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
-      fx_parts_converter<ENGINE, ring_of_b, ring_of_planes> converter = {ring_b, planes};
+      fx_parts_converter<ENGINE> converter = {of.b, of.planes};
       p.accumulate(converter);
     }
     return;
@@ -343,7 +370,7 @@ FX_DEVICE void fx_gemm_parts(const PROBLEM &problem, const fx_tensor_map *maps, 
     float total[ENGINE::N / 2];
 #pragma unroll
     for (int i = 0; i < ENGINE::SUMS / ENGINE::BESIDE * (ENGINE::N / 2); ++i) acc.of[i / (ENGINE::N / 2)][0][i % (ENGINE::N / 2)] = 0;
-    fx_parts_consumer<ENGINE, ring_of_a, ring_of_planes> mainloop = {acc, total, ring_a, planes, consumer};
+    fx_parts_consumer<ENGINE> mainloop = {acc, total, of.a, of.planes, consumer};
     p.accumulate(mainloop);
     if constexpr (ENGINE::STAGED > 0) fx_parts_reduce<ENGINE>(p, at, consumer, acc);
     else fx_wgmma_epilogue<ENGINE>(p, at, consumer * 64 + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);

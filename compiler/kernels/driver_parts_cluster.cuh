@@ -15,6 +15,17 @@ struct fx_wgmma_parts_cluster : WHOLE {
   static_assert(WHOLE::SUMS == 1 && GROUPS == 1 << GROUPS_SHIFT, "no such tile");
 };
 
+// fx_parts_turns: the tiles of a cluster, found anew by each role: kept for all of them they would be spilled
+struct fx_parts_turns {
+  unsigned first, step;
+
+  FX_DEVICE fx_parts_turns(int blocks) {
+    fx_hide(blocks);
+    const int shift = (blocks > 1) + (blocks > 2) + (blocks > 4);
+    first = blockIdx.x >> shift, step = gridDim.x >> shift;
+  }
+};
+
 // fx_gemm_parts_cluster: computes this cluster's tile and those a whole grid of clusters on, of all `batches`; tiles are fewer than 2**31
 template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_gemm_parts_cluster(const PROBLEM &problem, const fx_tensor_map *maps, long long batches) {
@@ -24,7 +35,6 @@ FX_DEVICE void fx_gemm_parts_cluster(const PROBLEM &problem, const fx_tensor_map
   const unsigned memory = fx_shared(fx_smem()), of_warps = memory + ENGINE::BARRIERS_AT + rings::BARRIERS * 8;
   const unsigned tiles = fx_count_tiles<ENGINE>(p, batches);
   const int group = threadIdx.x / 128, rank = fx_cluster_rank(), blocks = fx_cluster_blocks();
-  const unsigned first = blockIdx.x / blocks, step = gridDim.x / blocks;  // of clusters
   rings of(memory);
   if (threadIdx.x == 0) {
     of.begin();
@@ -38,8 +48,9 @@ FX_DEVICE void fx_gemm_parts_cluster(const PROBLEM &problem, const fx_tensor_map
   if (group == 0) {
     fx_give_registers<ENGINE::PRODUCER_REGISTERS>();
     if (threadIdx.x == 0) {
+      const fx_parts_turns turns(blocks);
 #pragma unroll 1
-      for (unsigned number = first; number < tiles; number += step) {
+      for (unsigned number = turns.first; number < tiles; number += turns.step) {
         const fx_tile at = fx_nth_tile<ENGINE>(p, number);
         fx_wgmma_sliced<fx_parts_producer<ENGINE>> producer({of.a, of.b, at, maps}, fx_wgmma_share<ENGINE>(p, rank, blocks));
         p.accumulate(producer);
@@ -50,8 +61,9 @@ FX_DEVICE void fx_gemm_parts_cluster(const PROBLEM &problem, const fx_tensor_map
   }
   if (group == 1) {
     fx_give_registers<ENGINE::CONVERTER_REGISTERS>();
+    const fx_parts_turns turns(blocks);
 #pragma unroll 1
-    for (unsigned number = first; number < tiles; number += step) {
+    for (unsigned number = turns.first; number < tiles; number += turns.step) {
       fx_wgmma_sliced<fx_parts_converter<ENGINE>> converter({of.b, of.planes}, fx_wgmma_share<ENGINE>(p, rank, blocks));
       p.accumulate(converter);
     }
@@ -61,10 +73,11 @@ FX_DEVICE void fx_gemm_parts_cluster(const PROBLEM &problem, const fx_tensor_map
 
   fx_take_registers<ENGINE::CONSUMER_REGISTERS>();
   const int consumer = group - 2;
+  const fx_parts_turns turns(blocks);
   unsigned parity = 0;
   if (consumer == 1) fx_named_arrive(1, 256);  // the first consumer goes first
 #pragma unroll 1
-  for (unsigned number = first; number < tiles; number += step) {
+  for (unsigned number = turns.first; number < tiles; number += turns.step) {
     const fx_tile at = fx_nth_tile<ENGINE>(p, number);
     fx_wgmma_sums<ENGINE> acc;
     float total[ENGINE::N / 2];
@@ -72,9 +85,9 @@ FX_DEVICE void fx_gemm_parts_cluster(const PROBLEM &problem, const fx_tensor_map
     for (int i = 0; i < ENGINE::N / 2; ++i) acc.of[0][0][i] = 0;
     fx_wgmma_sliced<fx_parts_consumer<ENGINE>> mainloop({acc, total, of.a, of.planes, consumer}, fx_wgmma_share<ENGINE>(p, rank, blocks));
     p.accumulate(mainloop);
-    if (!fx_wgmma_join<ENGINE>(p, at, acc, (int)threadIdx.x / 32 - 8, {memory + ENGINE::STAGING_AT, of_warps, blocks, rank}, parity, number == first, number + step >= tiles)) continue;
+    if (!fx_wgmma_join<ENGINE>(p, at, acc, (int)threadIdx.x / 32 - 8, {memory + ENGINE::STAGING_AT, of_warps, blocks, rank}, parity, number == turns.first, number + turns.step >= tiles)) continue;
     parity ^= 1;
   }
   if (consumer == 0) fx_named_barrier(1, 256);  // takes what the other one arrived with last
-  if (blocks > 1 && ((int)threadIdx.x / 32 * 16 - 128 >= p.m() || first >= tiles)) fx_cluster_wait();
+  if (blocks > 1 && ((int)threadIdx.x / 32 * 16 - 128 >= p.m() || turns.first >= tiles)) fx_cluster_wait();
 }

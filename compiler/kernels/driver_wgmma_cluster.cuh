@@ -160,6 +160,61 @@ FX_DEVICE void fx_wgmma_cluster_epilogue(const PROBLEM &p, const fx_tile &at, in
   }
 }
 
+// fx_wgmma_sliced: a mainloop that runs a slice of the blocks of k
+template <class MAINLOOP>
+struct fx_wgmma_sliced : MAINLOOP {
+  fx_wgmma_slice slice;
+
+  FX_DEVICE fx_wgmma_sliced(const MAINLOOP &whole, fx_wgmma_slice slice_) : MAINLOOP(whole), slice(slice_) {}
+  template <class SEGMENT, bool IS_RAGGED = false, class PROBLEM>
+  FX_DEVICE void add(const PROBLEM &p) {
+    int begin, end;
+    slice.next<SEGMENT>(p, begin, end);
+    this->template run<SEGMENT>(p, begin, end);
+  }
+};
+
+// fx_wgmma_share: which blocks of k are those of a block of the cluster, computed for every tile anew: registers are few
+template <class ENGINE, class PROBLEM>
+FX_DEVICE fx_wgmma_slice fx_wgmma_share(const PROBLEM &p, int rank, int blocks) {
+  fx_wgmma_blocks<ENGINE> all = {0};
+  p.accumulate(all);
+  fx_hide(blocks);
+  const int shift = (blocks > 1) + (blocks > 2) + (blocks > 4);
+  return {all.n * rank >> shift, all.n * (rank + 1) >> shift, 0};
+}
+
+// fx_wgmma_rooms: those of all warps, and their memory barriers; of the cluster: blocks, and this one's rank
+struct fx_wgmma_rooms {
+  unsigned at, barriers;
+  int blocks, rank;
+};
+
+// fx_wgmma_join: adds up the slices of a tile, and hands its sums to the problem; warp: which of the consumers' it is; false: no row of it is inside, in any tile
+template <class ENGINE, class PROBLEM>
+FX_DEVICE bool fx_wgmma_join(const PROBLEM &p, const fx_tile &at, const fx_wgmma_sums<ENGINE> &acc, int warp, const fx_wgmma_rooms &rooms, unsigned parity, bool is_first, bool is_last) {
+  constexpr int SUMS = PROBLEM::SUMS;
+  int blocks = rooms.blocks;
+  fx_hide(warp), fx_hide(blocks);    // else what follows is kept in registers throughout the mainloop
+  const int first_row = warp * 16;  // of a tile
+  if (first_row >= p.m()) return false;
+  const unsigned received = rooms.barriers + warp * 16;
+  const int share_shift = ENGINE::GROUPS_SHIFT - (blocks > 1) - (blocks > 2) - (blocks > 4);
+  const fx_wgmma_room<ENGINE, SUMS> room = {rooms.at + warp * ENGINE::ROOM_BYTES, received, received + 8, blocks, 1 << share_shift, share_shift};
+  if (rooms.blocks > 1) {
+    if (is_first) fx_cluster_wait();               // all blocks have their memory barriers
+    else fx_mbarrier_wait(room.free, parity ^ 1);  // all blocks have read what this warp sent them
+    if (threadIdx.x % 32 == 0) fx_mbarrier_expect(room.received, ENGINE::SENT_BYTES / rooms.blocks * (rooms.blocks - 1));
+  }
+  room.send(acc, rooms.rank);
+  if (rooms.blocks > 1) fx_mbarrier_wait_sent(room.received, parity);
+  fx_warp_barrier();  // what the warp keeps is there, too
+  fx_wgmma_cluster_epilogue<ENGINE, SUMS>(p, at, first_row, rooms.rank << (share_shift + 3), room);
+  fx_warp_barrier();  // all lanes have read what was sent
+  if (rooms.blocks > 1 && !is_last && threadIdx.x % 32 < rooms.blocks) fx_mbarrier_arrive_of(fx_shared_of(room.free, threadIdx.x % 32));
+  return true;
+}
+
 // fx_gemm_wgmma_cluster: computes this cluster's tile and those a whole grid of clusters on, of all `batches`; tiles are fewer than 2**31
 template <class ENGINE, class PROBLEM>
 FX_DEVICE void fx_gemm_wgmma_cluster(const PROBLEM &p, const fx_tensor_map *maps, long long batches) {

@@ -18,16 +18,20 @@ enum {
     STAGED_PITCH = STAGED_COLUMNS * 4 + 16
 };
 
-/* Cycles until the first products of a block have begun: f32 has come and is split. */
-static const double BEGIN = 4000;
+/* Cycles until the first products of a block have begun: f32 has come and is split; likewise of clusters; bytes of a
+ * tile's sums that their blocks send each other in a cycle. */
+static const double BEGIN = 4000, CLUSTER_BEGIN = 3100, EXCHANGE_BYTES = 20;
 
 /* A tile: 128 rows, columns of all sums of a segment together. Rates as in wgmma.c, of f32: tests/bench/gemm32.py on an H100. */
 static const struct tile {
     int columns, a_stages, b_stages, planes, chunk;
-    double rate; /* flops a cycle and SM of the mainloop */
+    double rate;   /* flops a cycle and SM of the mainloop */
+    bool splits_k; /* a cluster computes it, each block a slice of k: driver_parts_cluster.cuh */
 } tiles[] = {
-    {128, 2, 1, 2, 32, 430},
-    {64, 2, 2, 2, 32, 350},
+    {128, 1, 2, 2, 32, 480, false},
+    {64, 2, 2, 2, 32, 350, false},
+    {64, 2, 2, 2, 32, 350, true},
+    {128, 1, 2, 1, 32, 430, true},
 };
 
 /* Bytes for the staged sums of 64 columns and slots behind them, where elements are reduced or share something with
@@ -39,12 +43,14 @@ static int staged_bytes(const struct graph *g, const struct scheduled *s) {
     return CONSUMERS * ROWS * STAGED_PITCH + gemm_reduced_bytes(g, s, STAGED_COLUMNS, THREADS);
 }
 
-/* By the formula of driver_parts.cuh. */
+/* By the formulas of driver_parts.cuh and driver_parts_cluster.cuh. */
 static int smem_bytes(const struct tile *t, int n_sums, int staged) {
+    enum { WARPS = CONSUMERS * WARPGROUP / 32, GROUP_BYTES = 16 * 32 + 32 };
     int staging = 16 * (n_sums * t->chunk * 4 + 32), a = CONSUMERS * ROWS * K * 4, b = t->columns * K * 4,
         planes = 3 * t->columns * K * 2;
     return t->a_stages * a + t->b_stages * b + t->planes * planes +
-           (staged ? staged : CONSUMERS * (WARPGROUP / 32) * staging) +
+           (t->splits_k ? WARPS * (t->columns / 8 * GROUP_BYTES + 16)
+            : staged ? staged : CONSUMERS * (WARPGROUP / 32) * staging) +
            2 * (t->a_stages + t->b_stages + t->planes) * 8;
 }
 
@@ -82,10 +88,13 @@ static void add_config(
     int n_sums = s->group->n_sums, beside = count_beside(s), bn = t->columns / beside,
         chunk = t->chunk / n_sums / 8 * 8, bm = CONSUMERS * ROWS, staged = staged_bytes(g, s),
         vector = stores_any && !staged ? 1 : gemm_vector(g, s, 4);
+    if (t->splits_k && (n_sums > 1 || staged)) return;
     if (bn % ROWS || n_sums / beside * t->columns > MOST_APART) return;
     struct tile own = *t;
     own.chunk = chunk;
     if (smem_bytes(&own, n_sums, staged) > g->cx->arch->block_shared) return;
+    const char *engine = arena_printf(&g->cx->arena, "fx_wgmma_parts<fx_held_%d, %d, %d, %d, %d, %d, %d, %d, %s>",
+        t->columns, beside, n_sums, t->a_stages, t->b_stages, t->planes, chunk, staged, stores_any ? "false" : "true");
     struct config *c = config_next(s);
     if (!c) return;
     *c = (struct config){.is_aligned = true,
@@ -101,14 +110,17 @@ static void add_config(
         .smem_bytes = smem_bytes(&own, n_sums, staged),
         .vector = vector,
         .rate = t->rate,
-        .epilogue = BEGIN + gemm_epilogue_cycles(bm * bn, CONSUMERS, n_sums, instructions),
-        .suffix = arena_printf(&g->cx->arena, "%dx%d_parts%s", bm, bn, stores_any ? "_any" : ""),
-        .engine = arena_printf(&g->cx->arena, "fx_wgmma_parts<fx_held_%d, %d, %d, %d, %d, %d, %d, %d, %s>",
-            t->columns, beside, n_sums, t->a_stages, t->b_stages, t->planes, chunk, staged,
-            stores_any ? "false" : "true"),
+        .epilogue = (t->splits_k ? 0 : BEGIN) + gemm_epilogue_cycles(bm * bn, CONSUMERS, n_sums, instructions),
+        .at_end = t->splits_k ? CLUSTER_BEGIN : 0,
+        .splits_k = t->splits_k,
+        .exchange = t->splits_k ? bm * bn * sizeof(float) / EXCHANGE_BYTES : 0,
+        .suffix = arena_printf(&g->cx->arena, "%dx%d_parts%s%s", bm, bn, t->splits_k ? "_cluster" : "",
+            stores_any ? "_any" : ""),
+        .engine = t->splits_k ? arena_printf(&g->cx->arena, "fx_wgmma_parts_cluster<%s>", engine) : engine,
         .text = arena_printf(&g->cx->arena,
-            "wgmma f32 split on the way %dx%dx%d, %d stages, %d consumers side by side%s", bm, bn, K,
-            t->a_stages, CONSUMERS, stores_any ? ", stores of any alignment" : "")};
+            "wgmma f32 split on the way %dx%dx%d, %d stages, %s%s", bm, bn, K, t->a_stages,
+            t->splits_k ? "a cluster along k" : "2 consumers side by side",
+            stores_any ? ", stores of any alignment" : "")};
 }
 
 static bool configure(const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {

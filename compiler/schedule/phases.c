@@ -35,6 +35,11 @@ static double all_tensor_bytes(const struct graph *g) {
     return bytes;
 }
 
+/* Whether kernel i stores factors, of any size. */
+static bool hands_over_factors(const struct scheduled_graph *c, int i) {
+    return c->stores_factors && !c->kernels[i].group->contraction;
+}
+
 /* What kernels first .. last hand over that is no side product, or NULL; where factors may be stored, as they are
  * computed of what is no product, those do not count. The last one's stores are for later launches. */
 static const struct buffer *first_large(const struct scheduled_graph *c, int first, int last) {
@@ -42,7 +47,7 @@ static const struct buffer *first_large(const struct scheduled_graph *c, int fir
     if (most < SIDE_BYTES) most = SIDE_BYTES;
     for (int i = first; i < last; i++) {
         const struct group *r = c->kernels[i].group;
-        if (c->stores_factors && !r->contraction) continue;
+        if (hands_over_factors(c, i)) continue;
         for (int s = 0; s < r->n_stores; s++) {
             struct tensor t = tensor_of_store(c->graph, c->partition, &r->stores[s]);
             if (t.buffer >= 0 && tensor_bytes(c->graph, &t) > most) return &c->partition->buffers[t.buffer];
@@ -72,7 +77,7 @@ struct fx_expr phases_are_small(struct arena *a, const struct scheduled_graph *c
     n = 0;
     for (int l = 0; l < c->n_launches; l++)
         for (int i = c->launches[l].first; i + 1 < c->launches[l].first + c->launches[l].n; i++)
-            for (int s = 0; s < c->kernels[i].group->n_stores; s++) {
+            for (int s = 0; !hands_over_factors(c, i) && s < c->kernels[i].group->n_stores; s++) {
                 const int from = x.n;
                 struct tensor t = tensor_of_store(c->graph, c->partition, &c->kernels[i].group->stores[s]);
                 if (t.buffer < 0) continue;
@@ -259,9 +264,9 @@ static bool drop_skinny(struct scheduled *s) {
     return n < n_all;
 }
 
-/* Whether s, a contraction whose operands come by tensor maps, may stay so as a phase. */
-static bool may_take_maps(const struct scheduled *s) {
-    return s->group->contraction && !s->chain && !s->gemm.is_split && !s->gemm.is_scaled && !s->gemm.is_whole &&
+/* Whether s, a contraction whose operands come by tensor maps, may stay so as a phase: in two f16 as the last one. */
+static bool may_take_maps(const struct scheduled *s, bool is_last) {
+    return s->group->contraction && !s->chain && (!s->gemm.is_split || (s->gemm.is_halved && is_last)) && !s->gemm.is_scaled && !s->gemm.is_whole &&
            !s->gemm.makes && has_maps(s);
 }
 
@@ -271,7 +276,7 @@ static bool schedule_phases(struct cx *cx, struct scheduled_graph *c, struct lau
     for (int i = j.first; i < j.first + j.n; i++) {
         struct scheduled *s = &c->kernels[i], t = *s;
         const char *why_not;
-        const bool takes_maps = by_maps && may_take_maps(s);
+        const bool takes_maps = by_maps && may_take_maps(s, i == j.first + j.n - 1);
         const bool is_same = !takes_maps && s->schedule->as_phase == s->schedule;
         t.schedule = takes_maps ? s->schedule : s->schedule->as_phase;
         t.bytes = 0;

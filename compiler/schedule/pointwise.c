@@ -255,20 +255,22 @@ static int vector_of_few(const struct graph *g, const struct scheduled *s, int v
 /* An input that becomes two f16: by tiles of 64 x 64, which fx_halve of kernels/driver_halves.cuh has. */
 static bool configure_halving(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
-    enum { WARPS = THREADS / 32, TILE = 64, WORD = 4 };
+    enum { WARPS = THREADS / 32, TILE = 64, WORD = 4, AHEAD = 4 };
     const struct tensor t = tensor_of_store(g, p, s->group->stores);
+    const int block = s->block ? s->block : THREADS, ahead = block > THREADS ? AHEAD : 0;
     if (s->group->n_stores != 1) return *why_not = "it stores more than two f16", false;
-    if (s->block && s->block != THREADS) return *why_not = "tiles of two f16 take 256 threads", false;
+    if (block < THREADS) return *why_not = "tiles of two f16 take 256 threads", false;
     s->pointwise.rows.n = t.n_axes - 1, s->pointwise.cols.n = 1;
     memcpy(s->pointwise.rows.axes, t.axes, (size_t)(t.n_axes - 1) * sizeof *t.axes);
     s->pointwise.cols.axes[0] = t.axes[t.n_axes - 1];
     struct config *c = config_next(s);
     *c = (struct config){.tile_m = TILE,
         .tile_n = TILE,
-        .block = THREADS,
-        .min_blocks = 4,
+        .block = block,
+        .min_blocks = ahead ? 1 : 4,
         .vector = 1,
-        .smem_bytes = 2 * WARPS * TILE * WORD + 2 * WARPS * WORD,
+        .ahead = ahead,
+        .smem_bytes = 2 * WARPS * TILE * WORD + 2 * WARPS * WORD + ahead * TILE * TILE * WORD,
         .suffix = "halves",
         .engine = "",
         .text = "two f16 and powers of two, tiles of 64x64"};

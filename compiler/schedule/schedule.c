@@ -366,12 +366,20 @@ static double seconds_beside(const struct scheduled_graph *c, const struct sched
     return seconds_and_launches(c) * (is_of_phases ? OF_PHASES : 1);
 }
 
-/* The number of kernels asked for comes first, then the time. Of two that compare equal the earlier proposal stays. */
+static bool stores_parts(const struct scheduled_graph *c) {
+    bool any = false;
+    for (int i = 0; i < c->partition->n_buffers; i++) any |= c->partition->buffers[i].is_split;
+    return any;
+}
+
+/* The number of kernels asked for comes first, then the time; of two that have another number, what is no factor in
+ * parts is the better reason. Of two that compare equal the earlier proposal stays. */
 static bool is_better(const struct scheduled_graph *a, const struct scheduled_graph *b) {
     int wanted = wanted_launches(a->graph->kernel);
-    if (a->partition->wanted != b->partition->wanted) return a->partition->wanted > b->partition->wanted;
     if (wanted && (launches_each_time(a) == wanted) != (launches_each_time(b) == wanted))
         return launches_each_time(a) == wanted;
+    if (wanted && launches_each_time(a) != wanted && stores_parts(a) != stores_parts(b)) return stores_parts(b);
+    if (a->partition->wanted != b->partition->wanted) return a->partition->wanted > b->partition->wanted;
     return seconds_beside(a, b) < seconds_beside(b, a);
 }
 
@@ -439,7 +447,8 @@ struct scheduled_graph *fx_schedule(struct cx *cx, const struct graph *g) {
      * factors, where tensor maps then fetch them. */
     const int wanted = wanted_launches(g->kernel);
     for (int i = 0; wanted && i < n; i++)
-        if (all[i].of.n_kernels > wanted && all[i].seconds < best->seconds * WORTH_STORING)
+        if (all[i].of.n_kernels > wanted &&
+            (all[i].seconds < best->seconds * WORTH_STORING || g->partitions[at[i]].wanted > best->partition->wanted))
             try_partition(cx, g, &g->partitions[at[i]], true, &best, &all[i]);
     note_others(cx, best, all, n);
     return best;

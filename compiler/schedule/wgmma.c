@@ -525,7 +525,8 @@ static bool configure(const struct graph *g, const struct partition *p, struct s
         .vector = gemm_piece_vector(g, p, s, 8)};
     int n_tiles;
     const struct wgmma_tile *all = tiles_of(&s->gemm, &n_tiles);
-    if (s->is_phase && (s->gemm.is_split || s->gemm.is_scaled)) return *why_not = "it is a phase beside others", false;
+    if (s->is_phase && (s->gemm.is_scaled || (s->gemm.is_split && (s->hands_on || !s->gemm.is_halved))))
+        return *why_not = "it is a phase beside others", false;
     if (!s->gemm.is_split && !s->is_phase && !promotes(&s->gemm)) skinny_add(g, p, s, &skinny, true);
     int n_skinny = s->n_configs;
     for (int i = 0; i < n_tiles; i++) add_config(g, s, &all[i], &of, false, MOST_STAGES);

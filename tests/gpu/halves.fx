@@ -123,3 +123,24 @@ test open_nk { M=300 K=1200 N=136 }
 test open_nk { M=130 K=1200 N=136 x.init: outlier(1,1e12) w.init: outlier(1,1e12) }
 test open_segments { M=65 K=700 N=40 R=320 init: integers(-20,20) }
 test open_batches { B=1 C=2 M=41 K=400 N=24 init: integers(-200,200) }
+
+# Where a contract says how many kernels there are, phases of a launch store both factors, tiles of these are more than blocks.
+kernel req_mm(x: f32[M=72,K=136], w: f32[K,N=88], b: f32[N]) -> y: f32[M,N] with { fuse: require } { y = relu(x @ w + b) }
+kernel req_nk(x: f32[M=130,K=200], w: f32[N=330,K]) -> y: f32[M,N] with { fuse: require } { y = x @[K] w }
+kernel req_odd(x: f32[K=65,M=71], w: f32[K,N=61]) -> y: f32[M,N] with { fuse: require } { y = x @[K] w }
+kernel req_km(x: f32[K=78,M=68], w: f32[K,N=130]) -> y: f32[M,N] with { fuse: require } { y = x @[K] w }
+kernel req_batched(x: f32[B=3,M=41,K=72], w: f32[B,K,N=24]) -> y: f32[B,M,N] with { fuse: require } { y = x @[K] w }
+kernel req_two(x: f32[M=65,K=73], w: f32[K,N=41], v: f32[K,N]) -> y: f32[M,N] with { fuse: require } { y = (x @ w) * relu(x @ v) }
+kernel req_const(x: f32[M=65,K=73], w: const f32[K,N=41]) -> y: f32[M,N] with { fuse: require } { y = x @ w }
+kernel req_many(x: f32[M=600,K=520], w: f32[K,N=300]) -> y: f32[M,N] with { fuse: require } { y = x @ w }
+kernel req_rows(x: f32[M=130,K=72], w: f32[K,N=140]) -> y: f32[M,N] with { kernels: 2 } { y = softmax[N](x @ w) }
+test req_mm { init: integers(-200,200) }
+test req_nk { }
+test req_odd { init: integers(-200,200) }
+test req_odd { x.init: outlier(1,1e12) w.init: outlier(1,1e12) }
+test req_km { init: integers(-200,200) }
+test req_batched { init: integers(-200,200) }
+test req_two { init: integers(-2,2) }
+test req_const { init: integers(-200,200) }
+test req_many { init: integers(-20,20) }
+test req_rows { }

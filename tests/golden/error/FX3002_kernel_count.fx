@@ -1,1 +1,1 @@
-kernel k(x: f32[M,K], w: f32[K,N]) -> y: f32[M,N] with { kernels: 2 } { y = x @ w }
+kernel k(x: f16[M,K], w: f16[K,N]) -> y: f16[M,N] with { kernels: 2 } { y = x @ w }
