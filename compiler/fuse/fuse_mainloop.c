@@ -6,8 +6,46 @@
 #include "fuse/fuse.h"
 #include "graph/operand.h"
 
+/* Whether all that contraction n sums over is fixed, and a few elements. */
+static bool is_short(const struct graph *g, const struct node *n) {
+    enum { FEW = 8 };
+    double size = 1;
+    for (int i = 0; i < n->n_reduced; i++) {
+        const int64_t extent = g->kernel->axes[n->reduced[i]].extent;
+        if (extent < 1) return false;
+        size *= (double)extent;
+    }
+    return size <= FEW;
+}
+
+/* Whether an element of v is made of an element of n, and of one of a longer contraction with the same results. */
+static void find_beside(const struct graph *g, const struct node *v, const struct node *n, bool *seen, bool *has_own,
+    bool *has_longer) {
+    struct contraction c;
+    if (seen[v->id]) return;
+    seen[v->id] = true;
+    *has_own |= v == n;
+    *has_longer |= as_mainloop(v, &c) && nodes_same_axes(v->axes, v->n_axes, n->axes, n->n_axes) && !is_short(g, v);
+    for (int i = 0; i < v->n_args; i++)
+        if (v->kind == N_OP || v->kind == N_CAST) find_beside(g, v->args[i], n, seen, has_own, has_longer);
+}
+
+/* Whether n, of a few terms, is for the epilogue of another contraction: a block of k would be mostly empty, and rows of
+ * so few elements are none that tensor maps bring. */
+static bool is_of_epilogue(const struct graph *g, const struct node *n) {
+    bool any = false;
+    if (n->dtype != FX_F32 || !is_short(g, n)) return false;
+    for (int i = 0; i < g->n_outputs && !any; i++) {
+        bool *seen = NEW_ARRAY(&g->cx->arena, bool, g->n_nodes + 1), has_own = false, has_longer = false;
+        find_beside(g, g->outputs[i].value, n, seen, &has_own, &has_longer);
+        any = has_own && has_longer;
+    }
+    return any;
+}
+
 bool fuse_is_for_mainloop(const struct fuser *f, const struct node *n) {
     struct contraction c;
+    if (as_mainloop(n, &c) && is_of_epilogue(f->g, n)) return false;
     if (f->pairs && as_pairing(f->g, n, &c)) return true;
     if (f->chained && f->chained[n->id]) return true;
     return f->rows ? is_matrix_product(f->g, n) : as_mainloop(n, &c);

@@ -518,14 +518,15 @@ FX_DEVICE void fx_gemm_halves(const PROBLEM &p, const fx_tensor_map *maps, long 
   for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
     const fx_tile at = fx_nth_tile<ENGINE>(p, number);
     fx_wgmma_columns<ENGINE, PROBLEM> columns;
-    if (ENGINE::HAS_ROOM) columns.fetch(p, at.batch, at.n);
+    if constexpr (ENGINE::HAS_ROOM && !fx_reduces<ENGINE>(0)) columns.fetch(p, at.batch, at.n);
     fx_wgmma_sums<ENGINE> acc;
     float first[SUMS][ENGINE::BN / 2], rest[SUMS][ENGINE::BN / 2];
 #pragma unroll
     for (int i = 0; i < SUMS * ENGINE::BN / 2; ++i) acc.of[i / (ENGINE::BN / 2)][0][i % (ENGINE::BN / 2)] = 0;
     fx_halves_consumer<ENGINE, SUMS> mainloop = {acc, first, rest, ring, slots, consumer, at};
     p.accumulate(mainloop);
-    fx_wgmma_epilogue<ENGINE>(p, at, consumer * 64 + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
+    if constexpr (fx_reduces<ENGINE>(0)) ENGINE::reduce(p, at, consumer * 64, acc);
+    else fx_wgmma_epilogue<ENGINE>(p, at, consumer * 64 + warp * 16, columns, acc, staging + (consumer * 4 + warp) * ENGINE::STAGING_BYTES);
   }
   if (consumer == 0) fx_named_barrier(1, 256);  // takes what the other one arrived with last
 }

@@ -62,7 +62,24 @@ FX_DEVICE void fx_gemm_halves_cluster(const PROBLEM &p, const fx_tensor_map *map
     for (int i = 0; i < SUMS * ENGINE::BN / 2; ++i) acc.of[i / (ENGINE::BN / 2)][0][i % (ENGINE::BN / 2)] = 0;
     fx_wgmma_sliced<fx_halves_consumer<ENGINE, SUMS>> mainloop({acc, first, rest, ring, slots, consumer, at}, fx_wgmma_share<ENGINE>(p, rank, blocks));
     p.accumulate(mainloop);
-    if (!fx_wgmma_join<ENGINE>(p, at, acc, (int)threadIdx.x / 32 - 4, {rooms, of_warps, blocks, rank}, parity, number == first_tile, number + step >= tiles)) continue;
+    int warp = threadIdx.x / 32 - 4, n_blocks = blocks;
+    fx_hide(warp), fx_hide(n_blocks);   // else what follows is kept in registers throughout the mainloop
+    const int first_row = warp * 16;    // of a tile
+    if (first_row >= p.m()) continue;   // in every tile: no row of the only ones that there are
+    const unsigned received = of_warps + warp * 16;
+    const int share_shift = ENGINE::GROUPS_SHIFT - (n_blocks > 1) - (n_blocks > 2) - (n_blocks > 4);
+    const fx_wgmma_room<ENGINE, SUMS> room = {rooms + warp * ENGINE::ROOM_BYTES, received, received + 8, n_blocks, 1 << share_shift, share_shift};
+    if (blocks > 1) {
+      if (number == first_tile) fx_cluster_wait();   // all blocks have their memory barriers
+      else fx_mbarrier_wait(room.free, parity ^ 1);  // all blocks have read what this warp sent them
+      if (threadIdx.x % 32 == 0) fx_mbarrier_expect(room.received, ENGINE::SENT_BYTES / blocks * (blocks - 1));
+    }
+    room.send(acc, rank);
+    if (blocks > 1) fx_mbarrier_wait_sent(room.received, parity);
+    fx_warp_barrier();  // what the warp keeps is there, too
+    fx_wgmma_cluster_epilogue<ENGINE, SUMS>(p, at, first_row, rank << (share_shift + 3), room);
+    fx_warp_barrier();  // all lanes have read what was sent
+    if (blocks > 1 && number + step < tiles && threadIdx.x % 32 < blocks) fx_mbarrier_arrive_of(fx_shared_of(room.free, threadIdx.x % 32));
     parity ^= 1;
   }
   if (consumer == 0) fx_named_barrier(1, 256);  // takes what the other one arrived with last

@@ -92,7 +92,7 @@ FX_DEVICE void fx_wgmma_reduce_held(const PROBLEM &p, const fx_tile &tile, int f
 template <class ENGINE, int STAGED_>
 struct fx_wgmma_reducing : ENGINE {
   static constexpr int STAGED = STAGED_, STAGING_BYTES = STAGED / 4;  // of a warp, as the driver counts
-  static constexpr int SHARED_BYTES = ENGINE::STAGES * ENGINE::STAGE_BYTES + ENGINE::CONSUMERS * STAGED + 2 * ENGINE::STAGES * 8;
+  static constexpr int SHARED_BYTES = ENGINE::SHARED_BYTES + ENGINE::CONSUMERS * (STAGED - 4 * ENGINE::STAGING_BYTES);
   static_assert(STAGED % 64 == 0 && ENGINE::SLABS == 0, "no such epilogue");
 
   template <class PROBLEM, class SUMS>

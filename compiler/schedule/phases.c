@@ -97,13 +97,18 @@ struct fx_expr phases_are_small(struct arena *a, const struct scheduled_graph *c
 
 static bool is_pass_of(const struct scheduled *a, const struct scheduled *b) { return a->group == b->group; }
 
-/* A contraction, whose tiles fix the block, before anything else; the longest of those. */
+/* A contraction, whose tiles fix the block, before anything else, one by tensor maps before others; the longest of
+ * those. */
 int phases_leader(const struct scheduled_graph *c, struct launch_phases j) {
     int best = j.first;
     for (int i = j.first + 1; i < j.first + j.n; i++) {
         const struct scheduled *s = &c->kernels[i], *b = &c->kernels[best];
         bool is_gemm = s->group->contraction != NULL, best_is = b->group->contraction != NULL;
-        if (is_gemm != best_is ? is_gemm : s->seconds > b->seconds) best = i;
+        const bool by_maps = is_gemm && has_maps(s), best_by = best_is && has_maps(b);
+        if (is_gemm != best_is    ? is_gemm
+            : by_maps != best_by  ? by_maps
+                                  : s->seconds > b->seconds)
+            best = i;
     }
     return best;
 }

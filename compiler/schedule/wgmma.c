@@ -132,7 +132,9 @@ static int smem_bytes(
         return stages * (t->bm + b_tiles * t->bn) * K_BYTES +
                n_sums * (t->bm / 64) * WARPS * (t->bn / 8) * GROUP_BYTES + (stages + t->consumers * WARPS) * BARRIERS +
                records_bytes(t, stages, b_tiles);
-    if (staged) return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * staged + 2 * stages * 8;
+    if (staged)
+        return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * staged + 2 * stages * 8 +
+               records_bytes(t, stages, b_tiles);
     int staging = slabs ? slabs * MAP_STORED_ROWS * MAP_ROW_BYTES + behind : 16 * (n_sums * t->chunk * 4 + 32);
     return stages * (t->bm + b_tiles * t->bn) * K_BYTES + t->consumers * (WARPGROUP / 32) * staging + 2 * stages * 8 +
            records_bytes(t, stages, b_tiles) + scales;
@@ -226,7 +228,7 @@ static bool takes(const struct graph *g, const struct scheduled *s, const char *
                    "and %s",
                    fx_dtype_name(a), fx_dtype_name(b)),
                false;
-    if (shape->is_split && (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)))
+    if (shape->is_split && !shape->is_halved && (gemm_has_reduced(g, s->group) || gemm_shared(g, s->group, &shared)))
         return *why_not = "its epilogue reduces runs of elements", false;
     if (shape->is_halved && !gemm_has_whole_matrices(g, shape))
         return *why_not = "rows of an operand of two f16 stand in several batches", false;
@@ -280,7 +282,8 @@ static const char *engine(
         const char *split = arena_printf(&g->cx->arena, "fx_wgmma_split<fx_columns_%d, %d, %d, %d, %d, %d, %s>",
             e->bn * e->bm / 128, e->bm, b_tiles, stages, n_sums, e->chunk, is_aligned);
         if (!s->gemm.is_halved) return split;
-        return arena_printf(&g->cx->arena, "fx_wgmma_halves%s<%s>", e->splits_k ? "_cluster" : "", split);
+        const char *halves = arena_printf(&g->cx->arena, "fx_wgmma_halves%s<%s>", e->splits_k ? "_cluster" : "", split);
+        return staged ? arena_printf(&g->cx->arena, "fx_wgmma_reducing<%s, %d>", halves, staged) : halves;
     }
     if (e->splits_k)
         return arena_printf(&g->cx->arena, "fx_wgmma_cluster<%s, fx_columns_%d, %d, %d, %d, %d, %d, %s>", type, e->bn,

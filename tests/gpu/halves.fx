@@ -144,3 +144,20 @@ test req_two { init: integers(-2,2) }
 test req_const { init: integers(-200,200) }
 test req_many { init: integers(-20,20) }
 test req_rows { }
+
+# Epilogues that reduce runs, or share something with them, one sum after the other of either consumer.
+kernel red_group(x: f32[M=130,K=72], w: f32[N=256,K], b: f32[N], g: f32[N]) -> y: f32[M,N] with { fuse: require } {
+  h = silu(x @[K] w + b)
+  n = layernorm[C](h{N->(G=4,C)})
+  y = n{(G,C)->N} * g
+}
+kernel red_rows(x: f32[M=200,K=136], w: f32[K,N=140]) -> (y: f32[M,N], s: f32[N]) with { kernels: 2 } {
+  y = x @ w
+  s = sum[M](y * y)
+}
+kernel red_free(x: f32[M=130,K=72], w: f32[K,N=320]) -> (s: f32[M]) { s = max[N](x @ w) }
+test red_group { }
+test red_group { x.init: outlier(1,1e12) w.init: outlier(1,1e12) }
+test red_rows { init: integers(-20,20) }
+test red_rows { }
+test red_free { init: integers(-200,200) }

@@ -83,7 +83,8 @@ static const struct subject subjects[] = {
      "{ y = (x @ w) * (x @ v) + (x @ a) * (x @ b) }",
         1, 1, 0, NULL},
     /* a long k in slices, whose sums are handed over; where these are more than a side product it is not cut */
-    {"kernel f(x: f32[M=128,K=65536], w: f32[K,N=1024]) -> y: f32[M,N] " REQUIRE "{ y = relu(x @ w) }", 1, 2, 1, NULL},
+    {"kernel f(x: f32[M=128,K=65536], w: f32[K,N=1024]) -> y: f32[M,N] with { fuse: require, precision: fma } "
+     "{ y = relu(x @ w) }", 1, 2, 1, NULL},
     {"kernel f(x: f32[M=20,K=4096], w: f32[K,N=20]) -> y: f32[M,N] with { kernels: 1 } { y = relu(x @ w) }", 1, 2, 1,
         NULL},
     {"kernel f(c: f32[M=128,P=432], w: f32[N=512,P,Q=P]) -> y: f32[M,N] " REQUIRE "{ y = (c * c{P->Q}) @[P,Q] w }", 1,
