@@ -68,6 +68,9 @@ void fuse_place_positions(struct fuser *f, int o);
 
 /* fuse_mainloop.c: which dtype a contraction multiplies in, which factors are copied, computed as they are loaded or
  * stored first, and which sums share a mainloop. */
+/* Whether contraction n, of a few terms, is for the epilogue of another one: a block of k would be mostly empty, and
+ * rows of so few elements are none that tensor maps bring. */
+bool fuse_is_for_epilogue(const struct graph *g, const struct node *n);
 /* What the mainloop of an engine adds up: with row programs only what gains from it. */
 bool fuse_is_for_mainloop(const struct fuser *f, const struct node *n);
 /* A contraction and its factors, with the dtypes they are read as, placed nowhere yet. */

@@ -30,9 +30,7 @@ static void find_beside(const struct graph *g, const struct node *v, const struc
         if (v->kind == N_OP || v->kind == N_CAST) find_beside(g, v->args[i], n, seen, has_own, has_longer);
 }
 
-/* Whether n, of a few terms, is for the epilogue of another contraction: a block of k would be mostly empty, and rows of
- * so few elements are none that tensor maps bring. */
-static bool is_of_epilogue(const struct graph *g, const struct node *n) {
+bool fuse_is_for_epilogue(const struct graph *g, const struct node *n) {
     bool any = false;
     if (n->dtype != FX_F32 || !is_short(g, n)) return false;
     for (int i = 0; i < g->n_outputs && !any; i++) {
@@ -45,7 +43,7 @@ static bool is_of_epilogue(const struct graph *g, const struct node *n) {
 
 bool fuse_is_for_mainloop(const struct fuser *f, const struct node *n) {
     struct contraction c;
-    if (as_mainloop(n, &c) && is_of_epilogue(f->g, n)) return false;
+    if (as_mainloop(n, &c) && fuse_is_for_epilogue(f->g, n)) return false;
     if (f->pairs && as_pairing(f->g, n, &c)) return true;
     if (f->chained && f->chained[n->id]) return true;
     return f->rows ? is_matrix_product(f->g, n) : as_mainloop(n, &c);

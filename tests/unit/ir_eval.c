@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "fuse/fuse.h"
+
 struct evaluator {
     struct arena *arena;
     const struct graph *g;
@@ -325,6 +327,7 @@ static bool is_written_here(const struct evaluator *ev, int buffer) {
 /* Whether n is added up by a mainloop alone. */
 static bool is_for_mainloop(const struct evaluator *ev, const struct node *n) {
     struct contraction c;
+    if (as_mainloop(n, &c) && fuse_is_for_epilogue(ev->g, n)) return false;
     return ev->p->has_rows ? is_matrix_product(ev->g, n) : as_mainloop(n, &c);
 }
 
