@@ -89,6 +89,7 @@ static void add_config(
         chunk = t->chunk / n_sums / 8 * 8, bm = CONSUMERS * ROWS, staged = staged_bytes(g, s),
         vector = stores_any && !staged ? 1 : gemm_vector(g, s, 4);
     if (t->splits_k && (n_sums > 1 || staged)) return;
+    if (t->splits_k && t->columns > ROWS && s->n_loads) return; /* it has no registers for what the epilogue reads */
     if (bn % ROWS || n_sums / beside * t->columns > MOST_APART) return;
     struct tile own = *t;
     own.chunk = chunk;

@@ -21,7 +21,7 @@ struct team {
                           turns in memory, as behind a vector of a row lies one of the next; WIDE: any number, where
                           across rows long pieces of memory are read; SHORT: all that rows are known to have;
                           BARE: any number, where values that passes share are computed anew;
-                          PAIRED: with registers for two blocks on an SM, where little spills; TIGHT: where little does */
+                          PAIRED: with registers for two blocks on an SM, where nothing spills; TIGHT: where nothing does */
     int wants_grid;    /* EVERY_SM: the faster choice only where it has a block for every SM, or as many threads as are
                           wanted; MOST_SMS: of vectors, for three SMs of four; ANY_GRID: always */
     int spread;        /* blocks of a cluster that shares the rows of a block; 0: none does */
@@ -171,7 +171,6 @@ enum {
     MOST_WORDS = 64,          /* of registers for what a thread holds of its row */
     WORK_WORDS = 56,          /* what it computes with beside that */
     LEAST_WORK = 16,          /* likewise, at least */
-    LITTLE_LOCAL = 16,        /* bytes of local memory that lose less than more blocks gain */
     PAIR_WORDS = 32,          /* of which two blocks of 512 threads have room on an SM, where nothing spills */
     LIGHT_WORDS = 48,         /* the same along rows that are not kept, where more blocks gain more than it loses */
     DIVISOR_WORDS = 6,        /* an inverse in two parts, and what a quotient by it takes on the way */
@@ -337,7 +336,6 @@ static void add_tight(struct scheduled *s, struct arena *a, int blocks) {
     *again = *c;
     c->min_blocks = blocks;
     c->is_tight = true;
-    c->most_local = LITTLE_LOCAL;
     c->suffix = arena_printf(a, blocks == 2 ? "%s_pair" : "%s_tight", c->suffix);
     c->text = arena_printf(a, "%s, %d blocks an SM", c->text, blocks);
 }
@@ -430,7 +428,6 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
         .is_wide = t->suits == WIDE,
         .is_skewed = is_skewed,
         .is_tight = t->spread == PAIR || t->suits == TIGHT || t->suits == PAIRED || (t->suits == BARE && threads > 512),
-        .most_local = t->spread ? 0 : LITTLE_LOCAL,
         .from_cols = is_skewed         ? LEAST_SKEWED
                      : t->spread == PAIR ? kept / 4 * 3
                      : !t->spread      ? 0
