@@ -217,18 +217,22 @@ static struct picks *picks_of(struct cx *cx, struct scheduled_graph *c) {
     return c->picks;
 }
 
-static const struct config *pick_once(struct cx *cx, struct scheduled_graph *c, int phase, const struct config *leader) {
+/* What goes with configuration `leader` of kernel `of`. Two f16 are read from a buffer, whatever arguments are: those of
+ * its configurations that store anything are taken with any arguments, so phases beside them must be, too. */
+static const struct config *pick_once(
+    struct cx *cx, struct scheduled_graph *c, int phase, const struct scheduled *of, const struct config *leader) {
     const struct scheduled *s = &c->kernels[phase];
+    const bool is_aligned = leader->is_aligned && !(of->gemm.is_halved && leader->stores_any);
     struct picks *known = picks_of(cx, c);
     for (int i = 0; i < known->n; i++) {
         const struct picked *k = &known->all[i];
         if (k->group == s->group && k->schedule == s->schedule && k->block == leader->block &&
-            k->hands_on == s->hands_on && k->is_aligned == leader->is_aligned)
+            k->hands_on == s->hands_on && k->is_aligned == is_aligned)
             return k->config;
     }
     struct picked *k = &PUSH(&cx->arena, known->all, known->n);
-    *k = (struct picked){s->group, s->schedule, leader->block, s->hands_on, leader->is_aligned,
-        pick(cx, c, s, leader->block, leader->is_aligned)};
+    *k = (struct picked){
+        s->group, s->schedule, leader->block, s->hands_on, is_aligned, pick(cx, c, s, leader->block, is_aligned)};
     return k->config;
 }
 
@@ -247,7 +251,7 @@ static bool add_entry(struct cx *cx, struct scheduled_graph *c, struct launch_ph
     int smem = 0, min_blocks = 32;
     for (int i = 0; i < j.n; i++) {
         const struct scheduled *s = &c->kernels[j.first + i];
-        const struct config *own = is_pass_of(s, &c->kernels[leader]) ? f : pick_once(cx, c, j.first + i, f);
+        const struct config *own = is_pass_of(s, &c->kernels[leader]) ? f : pick_once(cx, c, j.first + i, &c->kernels[leader], f);
         if (!own) return false;
         configs[i].of[v] = *own;
         if (smem < own->smem_bytes) smem = own->smem_bytes;
