@@ -37,8 +37,7 @@ static bool has_scales(const struct graph *g) {
     return false;
 }
 
-/* Whether some product of f32 may be multiplied in parts, which stored factors of the whole allow and slices may not.
- */
+/* Whether a product of f32 may be multiplied in parts, which stored factors of the whole allow and slices may not. */
 static bool has_parts(const struct graph *g) {
     for (int i = 0; i < g->n_nodes; i++) {
         if (!may_take_parts(g, g->nodes[i])) continue;

@@ -321,8 +321,8 @@ static bool multiplies_buffers(const struct scheduled *s) {
     return s->gemm.n_segments && !s->chain;
 }
 
-/* Of products of repacked factors alone, leaves the entries by tensor maps: factors are aligned, and where repacking pays
- * tiles are many. */
+/* Of products of repacked factors alone, leaves the entries by tensor maps: factors are aligned, and where repacking
+ * pays tiles are many. */
 static void leave_mapped(struct scheduled_graph *c) {
     for (int l = 0; l < c->n_kernels; l++) {
         struct scheduled *s = &c->kernels[l];

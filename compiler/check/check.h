@@ -184,7 +184,8 @@ static inline bool kernel_is_ieee(const struct kernel *k) {
 enum fx_dtype value_rounds_to(const struct kernel *k, const struct value *sum);
 
 /* The 16-bit float that v, an op of f32, is rounded to wherever it is read, casts and outputs being all that read it,
- * or its products with others, whose relative error is its own; else v's own dtype. Of the tree as it was written: no pass decides how exact a value is. */
+ * or its products with others, whose relative error is its own; else v's own dtype. Of the tree as it was written: no
+ * pass decides how exact a value is. */
 enum fx_dtype value_read_as(const struct kernel *k, const struct value *v);
 
 /* The elements of a tensor of these labels; NAN where an extent is not fixed. More than FX_MAX_ELEMENTS no launch

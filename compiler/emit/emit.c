@@ -1,5 +1,5 @@
-/* Writes the `.cu`: the launch contract (emit_contract.c), the required pieces of compiler/kernels (emit_pieces.c), then
- * the problem struct and the entries of every GPU kernel.
+/* Writes the `.cu`: the launch contract (emit_contract.c), the required pieces of compiler/kernels (emit_pieces.c),
+ * then the problem struct and the entries of every GPU kernel.
  *
  * In: the unit and its plan. Out: CUDA text. */
 #include "emit/emit.h"

@@ -365,7 +365,8 @@ void emit_row_problem(struct buf *out, const struct unit *u, const struct schedu
         "  static constexpr bool PREPARES[PASSES + 1] = {%s};  // whether values of a row are made ahead of a pass",
         prepared.s);
     emit_joins(&b);
-    if (is_in_place(&b)) buf_line(b.w.out, "  static constexpr bool IN_PLACE = true;  // rows are written where they are read");
+    if (is_in_place(&b))
+        buf_line(b.w.out, "  static constexpr bool IN_PLACE = true;  // rows are written where they are read");
     buf_line(b.w.out, "  FX_DEVICE index rows() const { return (index)%s; }",
         address_product(a, l->axis_names, b.x->rows.axes, b.x->rows.n));
     buf_line(b.w.out, "  FX_DEVICE index cols() const { return (index)%s; }",

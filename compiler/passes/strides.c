@@ -3,11 +3,11 @@
  *
  * In: a graph. Out: one in which sum[U](where((P + c - U) % R == 0, a, 0) * b), P a label of the result and U a summed
  * label, both of fixed extents, has become R sums, one for each remainder of P. In the sum of remainder r, P is
- * R * I + r and U is R * J + d, where d makes the condition hold. The condition is left out, positions are divided by R,
- * and J has those of U's elements whose remainder is d. The result selects among the sums by P % R. Two such conditions
- * give R * R sums. Of a matrix product whose d is linear in r, and both of whose extents R divides, the sums are one: r
- * is a label of the result and of both factors, a batch. The factors of the omitted zeros are summed separately: if that
- * sum is not finite the result is NaN. */
+ * R * I + r and U is R * J + d, where d makes the condition hold. The condition is left out, positions are divided by
+ * R, and J has those of U's elements whose remainder is d. The result selects among the sums by P % R. Two such
+ * conditions give R * R sums. Of a matrix product whose d is linear in r, and both of whose extents R divides, the sums
+ * are one: r is a label of the result and of both factors, a batch. The factors of the omitted zeros are summed
+ * separately: if that sum is not finite the result is NaN. */
 #include <string.h>
 
 #include "graph/linear.h"

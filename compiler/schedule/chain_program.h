@@ -13,8 +13,8 @@ struct shifted_exp { /* e = exp(x - shift), the shift made of the maximum of x's
     bool is_raised; /* the shift is the larger one of the maximum and other values of the row */
     bool is_online; /* sums of the pass that finds the maximum, or D, are made of it: it is shifted by the maximum so
                        far, and they are rescaled with it */
-    struct node *product, *factor, *scaled; /* x is made of product = scaled * factor, or scaled / factor, but maxima and
-                                               exponents take the factor in place of x (chain_factor.c); NULL */
+    struct node *product, *factor, *scaled; /* x is made of product = scaled * factor, or scaled / factor, but maxima
+                                               and exponents take the factor in place of x (chain_factor.c); NULL */
 };
 
 struct chain_pass { /* over the intermediate */

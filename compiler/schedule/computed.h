@@ -26,7 +26,7 @@ struct leaf { /* what a computed operand reads */
 
 struct computed { /* a computed operand, chunk by chunk */
     const struct axis_list *along; /* the labels that chunks run along: k, or m or n */
-    int n_outside;   /* of these the first ones that are the same for a whole chunk: others behind them have whole ones */
+    int n_outside;   /* of these the first ones that are the same for a whole chunk: behind them lie whole ones */
     struct leaf *leaves;
     int n_leaves;
     bool *is_uniform; /* by node: the same for a whole chunk */

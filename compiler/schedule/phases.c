@@ -217,8 +217,8 @@ static struct picks *picks_of(struct cx *cx, struct scheduled_graph *c) {
     return c->picks;
 }
 
-/* What goes with configuration `leader` of kernel `of`. Two f16 are read from a buffer, whatever arguments are: those of
- * its configurations that store anything are taken with any arguments, so phases beside them must be, too. */
+/* What goes with configuration `leader` of kernel `of`. Two f16 are read from a buffer, whatever arguments are: those
+ * of its configurations that store anything are taken with any arguments, so phases beside them must be, too. */
 static const struct config *pick_once(
     struct cx *cx, struct scheduled_graph *c, int phase, const struct scheduled *of, const struct config *leader) {
     const struct scheduled *s = &c->kernels[phase];
@@ -251,7 +251,9 @@ static bool add_entry(struct cx *cx, struct scheduled_graph *c, struct launch_ph
     int smem = 0, min_blocks = 32;
     for (int i = 0; i < j.n; i++) {
         const struct scheduled *s = &c->kernels[j.first + i];
-        const struct config *own = is_pass_of(s, &c->kernels[leader]) ? f : pick_once(cx, c, j.first + i, &c->kernels[leader], f);
+        const struct config *own = is_pass_of(s, &c->kernels[leader])
+                                       ? f
+                                       : pick_once(cx, c, j.first + i, &c->kernels[leader], f);
         if (!own) return false;
         configs[i].of[v] = *own;
         if (smem < own->smem_bytes) smem = own->smem_bytes;
@@ -275,8 +277,8 @@ static bool drop_skinny(struct scheduled *s) {
 
 /* Whether s, a contraction whose operands come by tensor maps, may stay so as a phase: in two f16 as the last one. */
 static bool may_take_maps(const struct scheduled *s, bool is_last) {
-    return s->group->contraction && !s->chain && (!s->gemm.is_split || (s->gemm.is_halved && is_last)) && !s->gemm.is_scaled && !s->gemm.is_whole &&
-           !s->gemm.makes && has_maps(s);
+    return s->group->contraction && !s->chain && (!s->gemm.is_split || (s->gemm.is_halved && is_last)) &&
+           !s->gemm.is_scaled && !s->gemm.is_whole && !s->gemm.makes && has_maps(s);
 }
 
 /* Gives every kernel of launch j the schedule that it has as a phase, and its price; by_maps: contractions on wgmma

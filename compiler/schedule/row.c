@@ -166,105 +166,25 @@ static int teams_of_block(const struct scheduled *s, bool is_read_again, int blo
 }
 
 enum {
-    PARTS = 256,              /* of each of a few rows */
-    FEW_ROWS = 64,            /* rows that leave most of the GPU idle */
-    MOST_WORDS = 64,          /* of registers for what a thread holds of its row */
-    WORK_WORDS = 56,          /* what it computes with beside that */
-    LEAST_WORK = 16,          /* likewise, at least */
-    PAIR_WORDS = 32,          /* of which two blocks of 512 threads have room on an SM, where nothing spills */
-    LIGHT_WORDS = 48,         /* the same along rows that are not kept, where more blocks gain more than it loses */
-    DIVISOR_WORDS = 6,        /* an inverse in two parts, and what a quotient by it takes on the way */
-    BESIDE_WORDS = 24,        /* what every thread has beside what it reads: addresses, sums */
-    SPREAD_WORDS = 16,        /* likewise, of a cluster */
+    PARTS = 256,       /* of each of a few rows */
+    FEW_ROWS = 64,     /* rows that leave most of the GPU idle */
+    MOST_WORDS = 64,   /* of registers for what a thread holds of its row */
+    WORK_WORDS = 56,   /* what it computes with beside that */
+    LEAST_WORK = 16,   /* likewise, at least */
+    PAIR_WORDS = 32,   /* of which two blocks of 512 threads have room on an SM, where nothing spills */
+    LIGHT_WORDS = 48,  /* the same along rows that are not kept, where more blocks gain more than it loses */
+    BESIDE_WORDS = 24, /* what every thread has beside what it reads: addresses, sums */
+    SPREAD_WORDS = 16, /* likewise, of a cluster */
     MOST_SHARED = 96 * 1024,
-    SECTORS = 32,             /* bytes that lanes beside each other are to read of memory */
-    WIDE_GRID = 1024,         /* threads an SM is to have that read single elements */
-    CACHED_BYTES = 32 << 20,  /* that are found in the L2 cache when they are read again */
-    SMALLER_BLOCKS = 3,       /* of 512 threads, on an SM */
-    LEAST_TURNED = 1024,      /* vectors of a row from which threads of half a block take turns with the others */
-    LEAST_SKEWED = 32768,     /* elements of a row from which vectors at boundaries of memory make up for both its ends */
-    PIECE = 256,              /* bytes beside each other of which it matters little that sectors at both ends are cut */
-    PIECE_WORDS = 32,         /* of registers for what a thread holds of such pieces */
+    SECTORS = 32,            /* bytes that lanes beside each other are to read of memory */
+    WIDE_GRID = 1024,        /* threads an SM is to have that read single elements */
+    CACHED_BYTES = 32 << 20, /* that are found in the L2 cache when they are read again */
+    SMALLER_BLOCKS = 3,      /* of 512 threads, on an SM */
+    LEAST_TURNED = 1024,     /* vectors of a row from which threads of half a block take turns with the others */
+    LEAST_SKEWED = 32768, /* elements of a row from which vectors at boundaries of memory make up for both its ends */
+    PIECE = 256,          /* bytes beside each other of which it matters little that sectors at both ends are cut */
+    PIECE_WORDS = 32,     /* of registers for what a thread holds of such pieces */
 };
-
-static int bytes_of(const struct tensor *t) { return fx_dtype_bits(t->dtype) / 8; }
-
-/* Words of the running sum that takes most. */
-static int widest_scan(const struct row_program *x) {
-    int most = 0;
-    for (int i = 0; i < x->n_scans; i++)
-        if (row_scan_words(x->scans[i]) > most) most = row_scan_words(x->scans[i]);
-    return most;
-}
-
-/* Bytes of an element of the narrowest tensor that lies along vectors, and of all that are read so. */
-static int narrowest_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s, int *total) {
-    const struct row_program *x = s->row;
-    int narrowest = 16;
-    *total = 0;
-    for (int i = 0; i < x->n_held + x->n_tail; i++) {
-        int bytes = bytes_of(i < x->n_held ? &x->held[i] : &x->tail[i - x->n_held]);
-        if (bytes < narrowest) narrowest = bytes;
-        *total += bytes;
-    }
-    for (int i = 0; i < s->group->n_stores; i++) {
-        struct tensor t = tensor_of_store(g, p, &s->group->stores[i]);
-        if (row_stores_vectors(g, p, x, s->group, &s->group->stores[i]) && bytes_of(&t) < narrowest)
-            narrowest = bytes_of(&t);
-    }
-    return narrowest;
-}
-
-/* Adjacent elements a thread takes: 16 bytes of the narrowest tensor that lies along them, as far as registers allow
- * and, unless is_skewed, a constant extent. */
-static int vector_of(
-    const struct graph *g, const struct partition *p, const struct scheduled *s, bool is_skewed) {
-    const struct row_program *x = s->row;
-    int total, narrowest = narrowest_bytes(g, p, s, &total);
-    int64_t extent = is_skewed ? -1 : 1;
-    for (int i = 0; i < x->along.n; i++) {
-        int64_t e = g->kernel->axes[x->along.axes[i]].extent;
-        extent = e < 0 || extent < 0 ? -1 : extent * e % 8;
-    }
-    int v = x->along.n == 0 || narrowest == 0 ? 1 : 16 / narrowest;
-    if (v > 8) v = 8;
-    /* What lanes tell each other is for each of V. */
-    while (v > 1 && x->is_along_rows && v * widest_scan(x) > 8) v /= 2;
-    while (v > 1 && (v * total > 256 || (extent >= 0 && extent % v))) v /= 2;
-    return v;
-}
-
-/* Words of registers a chunk takes while its row is kept; is_bare: without what is computed from it. */
-static int chunk_words(const struct row_program *x, int v, bool is_bare) {
-    int words = 0;
-    for (int i = 0; i < x->n_held; i++) words += (v * bytes_of(&x->held[i]) + 3) / 4;
-    for (int i = 0; i < x->n_kept && !is_bare; i++) words += v * (fx_dtype_bits(x->kept[i]->dtype) == 64 ? 2 : 1);
-    return words ? words : 1;
-}
-
-/* Words that the last pass alone reads beside a chunk. */
-static int tail_words(const struct row_program *x, int v) {
-    int words = 0;
-    for (int i = 0; i < x->n_tail; i++) words += (v * bytes_of(&x->tail[i]) + 3) / 4;
-    return words;
-}
-
-/* Words of registers a chunk takes where running sums go down columns: those of all chunks, and what is read ahead for
- * the next round. */
-static int scan_chunk_words(const struct row_program *x, int v) {
-    int words = chunk_words(x, v, false);
-    for (int i = 0; i < x->n_scans; i++) words += v * row_scan_words(x->scans[i]);
-    return words;
-}
-
-/* Words of what runs of rows add up to, V columns of each. */
-static int run_words(const struct graph *g, const struct group *r, int v) {
-    struct partial_of side;
-    int words = 0;
-    for (int i = 0; i < r->n_stores; i++)
-        if (is_partial_store(g, r, &r->stores[i], &side)) words += v * fx_dtype_bits(r->stores[i].value->dtype) / 32;
-    return words;
-}
 
 static int smem_bytes(
     const struct graph *g, const struct scheduled *s, const struct team *t, int v) {
@@ -277,13 +197,13 @@ static int smem_bytes(
     if (is_turned) sums = t->lanes > 1 ? sets * (t->is_resident ? x->pass_words : x->sum_words) * 4 : 0;
     else if (t->lanes > 32) sums = 64 * x->sum_words * 4;
     int slots = x->is_along_rows ? t->lanes > 1 ? sets : 0 : t->lanes > 32 ? 33 : 0;
-    slots *= 4 * (widest_scan(x) == 1 ? 2 : widest_scan(x));
+    slots *= 4 * (row_widest_scan(x) == 1 ? 2 : row_widest_scan(x));
     if (t->spread) { /* two memory barriers, and in turns the sets of all blocks */
         int rows = t->across * own;
         return ((is_turned ? sets : 64) + 2 * SPREAD * rows) * x->sum_words * 4 + 16;
     }
     if (x->run && t->across > 1) { /* what teams have of the same columns */
-        int joined = t->lanes * t->across * run_words(g, s->group, v) * 4;
+        int joined = t->lanes * t->across * row_run_words(g, s->group, v) * 4;
         if (sums < joined) sums = joined;
     }
     return sums < slots ? slots : sums;
@@ -296,7 +216,7 @@ static int cached_cols(const struct graph *g, const struct scheduled *s, int row
         const struct tensor *t = &s->row->held[i];
         bool is_of_rows = false; /* what all rows share counts once */
         for (int a = 0; a < t->n_axes; a++) is_of_rows |= axes_have(s->row->rows.axes, s->row->rows.n, t->axes[a]);
-        bytes += is_of_rows ? bytes_of(t) : 0;
+        bytes += is_of_rows ? row_element_bytes(t) : 0;
     }
     int cols = (int)(CACHED_BYTES / ((int64_t)g->cx->arch->sms * rows * (bytes ? bytes : 1)));
     return cols / v * v;
@@ -306,7 +226,7 @@ static int cached_cols(const struct graph *g, const struct scheduled *s, int row
 static int short_vectors(const struct row_program *x, int v) {
     int bytes = 16;
     for (int i = 0; i < x->n_held; i++)
-        if (v * bytes_of(&x->held[i]) < bytes) bytes = v * bytes_of(&x->held[i]);
+        if (v * row_element_bytes(&x->held[i]) < bytes) bytes = v * row_element_bytes(&x->held[i]);
     return 16 / bytes < 4 ? 16 / bytes : 4;
 }
 
@@ -315,7 +235,7 @@ static int short_vectors(const struct row_program *x, int v) {
  * last pass reads what it alone reads for all of them at once, and their addresses. */
 static bool lacks_registers(const struct scheduled *s, const struct team *t, int v, int chunks, int words) {
     const struct row_program *x = s->row;
-    const int threads = t->lanes * t->across, tail = tail_words(x, v);
+    const int threads = t->lanes * t->across, tail = row_tail_words(x, v);
     const bool is_apart = t->spread && v == 1 && threads >= 512;
     if (x->is_along_rows || x->run || x->n_scans) return false;
     int blocks = SM_REGISTERS / (threads * (chunks * words + (t->is_resident ? WORK_WORDS : LIGHT_WORDS)));
@@ -345,24 +265,6 @@ static bool is_apart(const struct config *c, const struct team *t) {
     return c->few != t->few || c->is_tight || c->is_turned != (t->suits == TURNED) || c->is_wide != (t->suits == WIDE);
 }
 
-/* Of the inverses of values of a row that others are divided by. */
-static int divisor_words(const struct row_program *x) {
-    int n = 0;
-    for (int i = 0; i < x->n_known; i++) n += x->divides[x->known[i]->id] ? DIVISOR_WORDS : 0;
-    return n;
-}
-
-/* Elements of a row where they are known, and no more than `most`; else `most`. */
-static int known_cols(const struct graph *g, const struct row_program *x, int most) {
-    int64_t cols = 1;
-    for (int i = 0; i < x->cols.n; i++) {
-        const int64_t e = g->kernel->axes[x->cols.axes[i]].extent;
-        if (e < 1 || cols * e > most) return most;
-        cols *= e;
-    }
-    return (int)cols;
-}
-
 enum lies { ALIGNED, SKEWED, ANYHOW, BIG }; /* what is known of rows in memory; BIG: nor of their number */
 
 static void add_config(const struct graph *g, struct scheduled *s, const struct team *t, int v, enum lies lies) {
@@ -371,14 +273,15 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
     struct arena *a = &g->cx->arena;
     const struct arch *m = g->cx->arch;
     struct row_program *x = s->row;
-    int chunks = t->chunks, words = chunk_words(x, v, t->suits == BARE), step = x->is_along_rows ? 1 : v;
-    if (x->is_along_rows && x->n_scans) words = scan_chunk_words(x, v);
-    if (!x->is_along_rows && x->n_scans && v == 1) words += widest_scan(x);
-    if (x->run && t->is_resident) words += run_words(g, s->group, v);
+    int chunks = t->chunks, words = row_chunk_words(x, v, t->suits == BARE), step = x->is_along_rows ? 1 : v;
+    if (x->is_along_rows && x->n_scans) words = row_scan_chunk_words(x, v);
+    if (!x->is_along_rows && x->n_scans && v == 1) words += row_widest_scan(x);
+    if (x->run && t->is_resident) words += row_run_words(g, s->group, v);
     const int threads = t->lanes * t->across;
     const bool is_half = t->spread == PAIR || t->suits == BARE; /* of an SM, if in blocks of 512 */
     if (v == 1 && (is_half || t->suits == TIGHT || t->suits == PAIRED)) return;
-    if (x->n_kept && (t->suits == TIGHT || t->suits == PAIRED)) return; /* values that passes share take most registers */
+    if (x->n_kept && (t->suits == TIGHT || t->suits == PAIRED))
+        return;                                       /* values that passes share take most registers */
     if (t->spread == PAIR && x->n_passes < 2) return; /* it waits too little for another to fill in */
     if (t->spread && (!m->has_clusters || x->n_scans || s->block)) return;
     if (v == 1 && t->suits != SHORT && !x->run && !(x->is_along_rows && (x->n_scans || t->is_resident || s->parts)))
@@ -388,7 +291,7 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
     const int each = t->lanes * step * (t->spread ? t->spread : 1); /* elements of a row in a chunk of all threads */
     const bool is_long = !t->spread && (t->suits == TIGHT || t->suits == PAIRED || t->suits == BARE);
     const int known = t->is_resident && !x->run && !x->is_along_rows && (v == 1 || is_long)
-                          ? (known_cols(g, x, each * chunks - apart) + apart + each - 1) / each : chunks;
+                          ? (row_known_cols(g, x, each * chunks - apart) + apart + each - 1) / each : chunks;
     if (known * words <= MOST_WORDS && !lacks_registers(s, t, v, known, words)) chunks = known;
     while (chunks > 1 && chunks * words > MOST_WORDS) chunks /= 2;
     while (chunks > 1 && lacks_registers(s, t, v, chunks, words)) chunks /= 2;
@@ -404,11 +307,11 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
     const struct config *before = s->n_configs ? &s->configs[s->n_configs - 1] : NULL;
     while (before && before > s->configs && is_apart(before, t)) before--;
     if (t->is_resident && before && before->is_aligned == is_aligned && before->is_skewed == is_skewed &&
-        !is_apart(before, t) && before->spread == t->spread && before->most_cols >= known_cols(g, x, kept - apart))
+        !is_apart(before, t) && before->spread == t->spread && before->most_cols >= row_known_cols(g, x, kept - apart))
         return;
     struct config *c = config_next(s);
     if (!c) return;
-    const int beside = v == 1 && !t->is_resident ? divisor_words(x) : 0; /* of so many single elements at once */
+    const int beside = v == 1 && !t->is_resident ? row_divisor_words(x) : 0; /* of so many single elements at once */
     const bool is_light = is_small && !t->is_resident && !x->is_along_rows && !x->n_scans;
     const char *kind = is_small ? is_aligned ? "" : is_skewed ? "_skewed" : "_any" : "_big";
     *c = (struct config){.is_aligned = is_aligned,
@@ -475,8 +378,8 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
                           !x->run && threads == 512 && !t->spread && c->min_blocks == 1 &&
                           chunks * words <= PAIR_WORDS;
     /* By half as many more blocks rows of single elements gain. */
-    const bool may_tighten = t->is_resident && t->suits != SHORT && !t->few && !x->n_scans && !x->run && !t->spread && !s->block &&
-                             is_small && threads < 1024 && v == 1;
+    const bool may_tighten = t->is_resident && t->suits != SHORT && !t->few && !x->n_scans && !x->run && !t->spread &&
+                             !s->block && is_small && threads < 1024 && v == 1;
     int blocks = c->min_blocks + (c->min_blocks + 1) / 2;
     if (blocks * threads > m->sm_threads) blocks = m->sm_threads / threads;
     if (may_pair) add_tight(s, a, 2);
@@ -489,7 +392,7 @@ static void add_config(const struct graph *g, struct scheduled *s, const struct 
 static int adjacent_bytes(const struct scheduled *s, const struct team *t, int v) {
     int bytes = 4;
     for (int i = 0; i < s->row->n_held; i++)
-        if (bytes_of(&s->row->held[i]) < bytes) bytes = bytes_of(&s->row->held[i]);
+        if (row_element_bytes(&s->row->held[i]) < bytes) bytes = row_element_bytes(&s->row->held[i]);
     return t->across * v * bytes;
 }
 
@@ -541,14 +444,14 @@ static bool is_cut(const struct graph *g, const struct scheduled *s, int v) {
     }
     if (v == 1 || size < 0) return v == 1;
     for (int i = 0; i < x->n_held; i++)
-        if (size * bytes_of(&x->held[i]) % SECTORS) return true;
+        if (size * row_element_bytes(&x->held[i]) % SECTORS) return true;
     return false;
 }
 
 /* Teams that read pieces so long that the sectors cut at both ends are few of theirs; without vectors those alone that
  * hold their rows. */
 static void add_wide(const struct graph *g, struct scheduled *s, int v, bool is_aligned) {
-    const int words = chunk_words(s->row, v, false), bytes = adjacent_bytes(s, &(struct team){.across = 1}, v);
+    const int words = row_chunk_words(s->row, v, false), bytes = adjacent_bytes(s, &(struct team){.across = 1}, v);
     if (v == 1 && bytes < 4) return; /* single ones of 16 bits take blocks of 1024 threads, which are no faster */
     const int across = PIECE / bytes < 8 ? 8 : PIECE / bytes > 64 ? 64 : PIECE / bytes, lanes = 512 / across;
     const struct team t[] = {
@@ -557,7 +460,8 @@ static void add_wide(const struct graph *g, struct scheduled *s, int v, bool is_
         {lanes, across, PIECE_WORDS / 2 / words, false, WIDE, MOST_SMS, 0, 0},
     };
     for (int i = 0; i < (v == 1 ? 2 : 3); i++)
-        if (t[i].chunks && smem_bytes(g, s, &t[i], v) <= MOST_SHARED) add_config(g, s, &t[i], v, is_aligned ? ALIGNED : ANYHOW);
+        if (t[i].chunks && smem_bytes(g, s, &t[i], v) <= MOST_SHARED)
+            add_config(g, s, &t[i], v, is_aligned ? ALIGNED : ANYHOW);
 }
 
 /* Across rows, teams that hold their rows: first those that read whole sectors, then those that read half of each and
@@ -575,16 +479,16 @@ static void add_across(
         if (!t[i].is_resident && (is_aligned || !is_met_again(s, t, n, i, v))) add_reading(g, s, t[i], v, is_aligned);
 }
 
-/* Elements that vectors have which begin at boundaries of memory, wherever rows do, where rows are not known to begin at
- * such themselves; else 0. What is stored then lies as rows and their elements do. */
+/* Elements that vectors have which begin at boundaries of memory, wherever rows do, where rows are not known to begin
+ * at such themselves; else 0. What is stored then lies as rows and their elements do. */
 static int skewed_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, int v) {
     const struct row_program *x = s->row;
-    int total, narrowest = narrowest_bytes(g, p, s, &total), wide = vector_of(g, p, s, true);
+    int total, narrowest = row_narrowest_bytes(g, p, s, &total), wide = row_vector(g, p, s, true);
     bool is_open = false;
     if (x->is_along_rows || x->n_scans || x->run || s->parts || s->block || !x->n_held || x->along.n != x->cols.n)
         return 0;
     for (int i = 0; i < x->cols.n; i++) is_open |= g->kernel->axes[x->cols.axes[i]].extent < 0;
-    if (narrowest > 2 || known_cols(g, x, LEAST_SKEWED) < LEAST_SKEWED) return 0;
+    if (narrowest > 2 || row_known_cols(g, x, LEAST_SKEWED) < LEAST_SKEWED) return 0;
     if (wide * narrowest < 8 || (!is_open && v > 1)) return 0;
     for (int i = 0; i < x->n_held + x->n_tail; i++) {
         const struct tensor *t = i < x->n_held ? &x->held[i] : &x->tail[i - x->n_held];
@@ -604,7 +508,8 @@ static int skewed_vector(const struct graph *g, const struct partition *p, const
 static void add_skewed(const struct graph *g, struct scheduled *s, const struct team *t, int n, int v) {
     for (int i = 0; i < n && v > 1; i++)
         if (!t[i].spread && t[i].suits != CACHED && t[i].suits != PAIRED &&
-            (!t[i].is_resident || t[i].lanes * t[i].chunks * v > LEAST_SKEWED) && smem_bytes(g, s, &t[i], v) <= MOST_SHARED)
+            (!t[i].is_resident || t[i].lanes * t[i].chunks * v > LEAST_SKEWED) &&
+            smem_bytes(g, s, &t[i], v) <= MOST_SHARED)
             add_config(g, s, &t[i], v, SKEWED);
 }
 
@@ -629,7 +534,7 @@ static void add_teams(
 static void add_turned(const struct graph *g, struct scheduled *s, int v) {
     if (v == 1 || v != s->row->beside || s->row->n_scans) return;
     for (int i = 0; i < s->row->n_held; i++)
-        if (v * bytes_of(&s->row->held[i]) >= SECTORS) return;
+        if (v * row_element_bytes(&s->row->held[i]) >= SECTORS) return;
     for (int i = 0; i < (int)(sizeof turned_rows / sizeof *turned_rows); i++) {
         int at = s->n_configs;
         if (smem_bytes(g, s, &turned_rows[i], v) > MOST_SHARED) continue;
@@ -658,7 +563,7 @@ static bool idles_long(const struct graph *g, const struct scheduled *s, double 
     double read = 0, row_bytes = 0;
     if (blocks >= m->sms) return false;
     for (int i = 0; i < s->n_loads; i++) read += tensor_bytes(g, &s->loads[i]);
-    for (int i = 0; i < x->n_held; i++) row_bytes += cols * bytes_of(&x->held[i]);
+    for (int i = 0; i < x->n_held; i++) row_bytes += cols * row_element_bytes(&x->held[i]);
     const bool is_kept = row_bytes <= 4.0 * MOST_WORDS * 512 * (is_spread ? SPREAD : 1);
     const double times = is_kept ? 1 : row_read_passes(x) + x->stores_elements;
     const double parts = read * row_reading_stages(x) / m->copied + (x->n_stages - 1) * NEXT_LAUNCH;
@@ -689,7 +594,7 @@ static void add_short(const struct graph *g, struct scheduled *s, int v) {
         cols *= e;
     }
     for (int i = 0; i < x->n_held + x->n_tail; i++) {
-        const int bytes = bytes_of(i < x->n_held ? &x->held[i] : &x->tail[i - x->n_held]);
+        const int bytes = row_element_bytes(i < x->n_held ? &x->held[i] : &x->tail[i - x->n_held]);
         if (bytes > size) size = bytes;
     }
     const int most = cols * size % SECTORS ? SECTORS : SECTORS + SECTORS / 2;
@@ -742,7 +647,7 @@ bool schedule_row_configure(
     const struct graph *g, const struct partition *p, struct scheduled *s, const char **why_not) {
     if (!s->group->is_row) return *why_not = "it is no row program", false;
     struct row_program *x = s->row = row_analyse(g, p, s->group);
-    int v = vector_of(g, p, s, false);
+    int v = row_vector(g, p, s, false);
     bool is_read_again = x->n_passes > 1 || (x->n_passes == 1 && x->stores_elements);
 #define TEAMS(table) add_teams(g, p, s, table, (int)(sizeof table / sizeof *table), v)
     if (x->run && s->block) return *why_not = "it reduces runs of rows, which a phase beside others does not", false;

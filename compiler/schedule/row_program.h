@@ -89,4 +89,29 @@ bool row_lies_whole(const struct row_program *x, const struct tensor *t);
 bool row_stores_vectors(const struct graph *g, const struct partition *p, const struct row_program *x,
     const struct group *r, const struct store *s);
 
+/* ---- row_held.c: what a thread holds of its row, of v adjacent elements a vector ---- */
+
+/* Of an element of t. */
+int row_element_bytes(const struct tensor *t);
+/* Words of the running sum that takes most. */
+int row_widest_scan(const struct row_program *x);
+/* Bytes of an element of the narrowest tensor that lies along vectors, and of all that are read so. */
+int row_narrowest_bytes(const struct graph *g, const struct partition *p, const struct scheduled *s, int *total);
+/* Adjacent elements a thread takes: 16 bytes of the narrowest tensor that lies along them, as far as registers allow
+ * and, unless is_skewed, a constant extent. */
+int row_vector(const struct graph *g, const struct partition *p, const struct scheduled *s, bool is_skewed);
+/* Words of registers a chunk takes while its row is kept; is_bare: without what is computed from it. */
+int row_chunk_words(const struct row_program *x, int v, bool is_bare);
+/* Words that the last pass alone reads beside a chunk. */
+int row_tail_words(const struct row_program *x, int v);
+/* Words of registers a chunk takes where running sums go down columns: those of all chunks, and what is read ahead for
+ * the next round. */
+int row_scan_chunk_words(const struct row_program *x, int v);
+/* Words of what runs of rows add up to, V columns of each. */
+int row_run_words(const struct graph *g, const struct group *r, int v);
+/* Of the inverses of values of a row that others are divided by. */
+int row_divisor_words(const struct row_program *x);
+/* Elements of a row where they are known, and no more than `most`; else `most`. */
+int row_known_cols(const struct graph *g, const struct row_program *x, int most);
+
 #endif

@@ -206,8 +206,8 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
     if (ahead > 1 && has_little_room) ahead /= 2;
     /* All of k is on its way at once: then beginning a block takes longer than what it does. */
     int turns = 1;
-    while (turns < MOST_TURNS && w->is_computed && is_k && method.uses_mma && fixed_size(g, wide_axes) >= 0 && k <= 4 * ahead * warps * step &&
-           tiles >= 2 * turns * MANY_BLOCKS * sms)
+    while (turns < MOST_TURNS && w->is_computed && is_k && method.uses_mma && fixed_size(g, wide_axes) >= 0 &&
+           k <= 4 * ahead * warps * step && tiles >= 2 * turns * MANY_BLOCKS * sms)
         turns *= 2;
     if (turns > 1) { /* one warp reads all of k, or the most of it, of four rows a lane */
         warps = 1, rows = lines = 4;
@@ -242,12 +242,14 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
         .vector = x->vector,
         .turns = turns,
         .wants_few = method.uses_mma && g->cx->arch->has_wgmma && is_turned(&s->gemm, w) ? 1
-                     : wideness == OF_SOME || (is_of_few && is_dot)                       ? OPEN_TILES
-                     : is_dot && !is_aligned                                              ? DOT_TILES
-                     : method.small == 16 && !w->is_computed && is_aligned                ? MANY_TILES
+                     : wideness == OF_SOME || (is_of_few && is_dot)                      ? OPEN_TILES
+                     : is_dot && !is_aligned                                             ? DOT_TILES
+                     : method.small == 16 && !w->is_computed && is_aligned               ? MANY_TILES
                                                                                          : 0,
         .few = is_of_few && method.uses_mma,
-        .from_k = is_of_few || wideness == OF_SOME ? FEW_K : is_lone_k && fixed_size(g, k_axes) < 0 ? LEAST_K : 0,
+        .from_k = is_of_few || wideness == OF_SOME         ? FEW_K
+                  : is_lone_k && fixed_size(g, k_axes) < 0 ? LEAST_K
+                                                           : 0,
         .from_wide = wideness == OF_MANY ? (int)most_shared : 0,
         .rate = 1,
         .suffix = arena_printf(&g->cx->arena, "skinny%d%s%s%s", method.small, w->is_second ? "_n" : "",
@@ -262,7 +264,8 @@ static void add_config(const struct graph *g, const struct partition *p, struct 
             turns > 1 ? arena_printf(&g->cx->arena, ", %d", turns) : ""),
         .text = arena_printf(&g->cx->arena, "skinny, up to %d %s by %s, %d warp%s along k, %s%s", method.small,
             w->is_a ? "columns" : "rows", method.uses_mma ? "mma" : "multiply-adds", warps, warps == 1 ? "" : "s",
-            turns > 1 ? arena_printf(&g->cx->arena, "%d tiles a block, ", turns) : "", is_aligned ? "16-byte loads" : "any alignment")};
+            turns > 1 ? arena_printf(&g->cx->arena, "%d tiles a block, ", turns) : "",
+            is_aligned ? "16-byte loads" : "any alignment")};
 }
 
 /* Rows of the small side. */

@@ -86,8 +86,8 @@ void words_write(const struct words *w); /* to stderr and stdout */
 void words_release(struct words *w);
 
 /* ---- file.c: whole files ---- */
-/* Reads a file, or stdin for "-", of at most `limit` bytes; *bytes is malloc'ed and ends in a NUL beyond *n. Of one that
- * does not begin with `begins`, unless that is NULL, it may leave the rest. */
+/* Reads a file, or stdin for "-", of at most `limit` bytes; *bytes is malloc'ed and ends in a NUL beyond *n. Of one
+ * that does not begin with `begins`, unless that is NULL, it may leave the rest. */
 fx_status read_whole(const char *path, size_t limit, const char *begins, char **bytes, size_t *n);
 /* Likewise a regular file that lies below a folder: no absolute path, no `..`, no link in it. Says nothing when it
  * fails: errno is why, EINVAL where what is there is no regular file, 0 where it is larger. */

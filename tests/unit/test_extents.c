@@ -414,8 +414,8 @@ START_TEST(fixed_extents_choose_alike) {
         const struct fx_launch *other = &fx_get_plan(fixed)->kernels[0].launches[0];
         const char *want = l->variants[fx_choose_variant(l, &env)].entry,
                    *got = other->variants[fx_choose_variant(other, &env)].entry;
-        ck_assert_msg(
-            strcmp(shapes[i].fixed ? shapes[i].fixed : want, got) == 0, "B=%d T=%d: %s, in the spec %s", (int)shapes[i].b, (int)shapes[i].t, want, got);
+        ck_assert_msg(strcmp(shapes[i].fixed ? shapes[i].fixed : want, got) == 0, "B=%d T=%d: %s, in the spec %s",
+            (int)shapes[i].b, (int)shapes[i].t, want, got);
         n_kinds += strcmp(last, want) != 0;
         last = want;
         fx_close(fixed);
@@ -425,8 +425,8 @@ START_TEST(fixed_extents_choose_alike) {
 }
 END_TEST
 
-/* Long rows that begin anywhere are read in vectors all the same, where their memory begins at a boundary; a thread of a
- * row that stands in the spec has as many single elements as it needs. */
+/* Long rows that begin anywhere are read in vectors all the same, where their memory begins at a boundary; a thread of
+ * a row that stands in the spec has as many single elements as it needs. */
 START_TEST(odd_rows_take_vectors) {
     static const struct {
         const char *extents;
